@@ -1,0 +1,31 @@
+// tests/support/build.ts — makes dist/ anew: compiled runtime and command line, their other files beside them.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, cpSync, readFileSync, rmSync } from 'node:fs'
+import { extname, join } from 'node:path'
+
+import { repositoryRoot } from './repository.ts'
+
+const dist = join(repositoryRoot, 'dist')
+
+// A file that was renamed must not live on in the package.
+rmSync(dist, { recursive: true, force: true })
+
+const compiler = join(repositoryRoot, 'node_modules/typescript/bin/tsc')
+execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
+  cwd: repositoryRoot,
+  stdio: 'inherit',
+})
+
+// Code reads these through import.meta.url, so they keep their place relative to it. cli/skill ships as it is.
+const skill = join(repositoryRoot, 'cli/skill')
+for (const folder of ['runtime', 'cli']) {
+  cpSync(join(repositoryRoot, folder), join(dist, folder), {
+    recursive: true,
+    filter: (source) => extname(source) !== '.ts' && source !== skill,
+  })
+}
+
+const { bin } = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')) as {
+  bin: Record<string, string>
+}
+for (const file of Object.values(bin)) chmodSync(join(repositoryRoot, file), 0o755)
