@@ -66,6 +66,6 @@ revoke all on function chumbo.uuid_v7() from public, anon, authenticated;
 grant execute on function chumbo.uuid_v7() to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (1, 'schema', '0000000000000000000000000000000000000000000000000000000000000000') -- chumbo.installed
+values (1, 'schema', 'dabf33b8a0efd26fead111b9e4f66c208b8129f3f02d5344b1a247b9ea931c6d') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

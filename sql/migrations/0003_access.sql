@@ -258,6 +258,6 @@ revoke all on function chumbo.sign_in_is_live(uuid, uuid, uuid) from public, ano
 grant execute on function chumbo.sign_in_is_live(uuid, uuid, uuid) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (3, 'access', '0000000000000000000000000000000000000000000000000000000000000000') -- chumbo.installed
+values (3, 'access', '8f3e97cfde72d689bac442d53fcf4509e1d916ed1e93ac69f130dda5cd341f1e') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

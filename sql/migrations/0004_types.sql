@@ -152,6 +152,6 @@ comment on function chumbo.json_expression(oid, text) is
 revoke all on function chumbo.json_expression(oid, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (4, 'types', '0000000000000000000000000000000000000000000000000000000000000000') -- chumbo.installed
+values (4, 'types', 'bd69eb708a2faaaa9ee6022c59e3d568e64c46c695d09038797953db2644be10') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

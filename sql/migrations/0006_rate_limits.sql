@@ -186,6 +186,6 @@ grant execute on function chumbo.limit_subject(text, jsonb) to service_role, chu
 grant execute on function chumbo.limit_standings(bigint, text, jsonb, timestamptz) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (6, 'rate_limits', '0000000000000000000000000000000000000000000000000000000000000000') -- chumbo.installed
+values (6, 'rate_limits', '7f77d4814d15bd82a7a3753745a5b6afffd4ca7295c6645a202486c578f9958d') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

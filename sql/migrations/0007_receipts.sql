@@ -142,6 +142,6 @@ grant execute on function chumbo.write_receipt(text, text, text, jsonb, text, te
   to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (7, 'receipts', '0000000000000000000000000000000000000000000000000000000000000000') -- chumbo.installed
+values (7, 'receipts', 'b7d0755bdf4064f8ac24d997808b38cd041eac6fe7ca9a5b4dd2a5f0b89b14da') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -21,6 +21,7 @@ comment on table chumbo.idempotency is
   'The answer to each call that carried a key, for 24 hours. For a SQL tool the row commits together with the effect.';
 comment on column chumbo.idempotency.result is 'The answer as JSON text; readable by the runtime only.';
 create index if not exists idempotency_expires_at_idx on chumbo.idempotency (expires_at);
+create index if not exists idempotency_receipt_id_idx on chumbo.idempotency (receipt_id) where status = 'running';
 
 alter table chumbo.idempotency enable row level security;
 drop policy if exists select_runtime on chumbo.idempotency;
@@ -112,6 +113,6 @@ revoke all on function chumbo.settle_key(bigint, text, jsonb, text, text, uuid) 
 grant execute on function chumbo.settle_key(bigint, text, jsonb, text, text, uuid) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (8, 'idempotency', '0000000000000000000000000000000000000000000000000000000000000000') -- chumbo.installed
+values (8, 'idempotency', '01c1657a88c53c0bee113d2c69b671e59c9874d0451ab59560d4e82668fec282') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
