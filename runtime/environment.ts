@@ -2,7 +2,7 @@
 
 import type { SupabaseEnv } from '@supabase/server'
 
-import { ChumboError, refusal } from './errors.ts'
+import { refusal, type ChumboError } from './errors.ts'
 
 /** Variables as a host hands them over; only `runtime/hosts/` knows where they come from. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
@@ -169,7 +169,7 @@ function readJwks(read: Read, baseUrl: string): Environment['jwks'] {
   if (inline !== undefined) {
     const parsed = parseJson(inline)
     const keys: unknown = isRecord(parsed) ? parsed['keys'] : parsed
-    if (!Array.isArray(keys) || !keys.every((key) => isRecord(key) && typeof key['kty'] === 'string')) {
+    if (!isKeyList(keys)) {
       throw misconfigured('SUPABASE_JWKS', 'is not a JSON Web Key Set', "the JSON of the project's key set")
     }
     return { keys }
@@ -207,6 +207,10 @@ function readHmacKey(read: Read, name: string): string | undefined {
     throw misconfigured(name, 'is too short to protect anything', 'at least 32 random characters')
   }
   return value
+}
+
+function isKeyList(value: unknown): value is { kty: string }[] {
+  return Array.isArray(value) && value.every((key) => isRecord(key) && typeof key['kty'] === 'string')
 }
 
 function parseJson(text: string): unknown {

@@ -83,16 +83,16 @@ export function createAuthenticator({
         throw tokenRefused(challenge)
       }
 
-      const outcome = await verify(strategy, sent.token, { issuers: acceptedIssuers, log })
-      if ('refused' in outcome) {
+      const verdict = await verify(strategy, sent.token, { issuers: acceptedIssuers, log })
+      if (!verdict.ok) {
         log({
           type: 'credential_refused',
           credential: describeCredential(sent.token),
-          reason: outcome.refused,
+          reason: verdict.reason,
         })
         throw tokenRefused(challenge)
       }
-      return outcome
+      return verdict.found
     },
   }
 }

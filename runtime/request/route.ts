@@ -44,6 +44,7 @@ function routeSegments(segments: readonly string[], mount: readonly string[]): R
   }
   // A function called like the document would be unusual; a bare server asked for its document is not.
   if (segments.length === 0 || segments[0] === metadataSegment) return routeRest(segments, undefined)
+  if (segments[0] === '.well-known') return unknown
   return routeRest(segments.slice(1), segments[0])
 }
 
