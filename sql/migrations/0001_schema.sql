@@ -45,21 +45,25 @@ revoke all on function public.chumbo_version() from public, anon, authenticated,
 grant execute on function public.chumbo_version() to service_role, chumbo_runtime;
 
 -- UUID version 7 (RFC 9562 §5.7). Postgres has a generator of its own from version 18 on.
+-- Here and below, what runs on every call is plpgsql even for one statement: Postgres 17 plans the body of a pinned sql
+-- function anew at each call, and keeps the plans of plpgsql.
 create or replace function chumbo.uuid_v7()
   returns uuid
-  language sql volatile
+  language plpgsql volatile
   security invoker
   set search_path = ''
 as $$
-  select encode(
-    set_bit(set_bit(
-      overlay(
-        uuid_send(gen_random_uuid())
-        placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
-        from 1 for 6
-      ),
-      52, 1), 53, 1),
-    'hex')::uuid
+begin
+  return encode(
+      set_bit(set_bit(
+        overlay(
+          uuid_send(gen_random_uuid())
+          placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+          from 1 for 6
+        ),
+        52, 1), 53, 1),
+      'hex')::uuid;
+end;
 $$;
 comment on function chumbo.uuid_v7() is 'A time-ordered identifier: 48 bits of Unix milliseconds, then random bits.';
 revoke all on function chumbo.uuid_v7() from public, anon, authenticated;

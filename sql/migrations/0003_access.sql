@@ -171,36 +171,40 @@ revoke all on function chumbo.revoke_scope(text, text, uuid, text, jsonb, text) 
 
 create or replace function chumbo.effective_scopes(request jsonb)
   returns text[]
-  language sql stable
+  language plpgsql stable
   security invoker
   set search_path = ''
 as $$
-  with matching as materialized (
-    select g.scope, g.effect
-    from chumbo.grants as g
-    where (
-        (g.user_id is null and g.client_id is null)
-        or g.user_id = (request ->> 'user_id')::uuid
-        or g.client_id = request ->> 'client_id'
-      )
-      and (g.expires_at is null or g.expires_at > statement_timestamp())
-      and case g.grantee
-        when 'everyone' then true
-        when 'authenticated' then request ->> 'role' = 'authenticated'
-        when 'user' then true
-        when 'client' then true
-        when 'user_client' then g.user_id = (request ->> 'user_id')::uuid and g.client_id = request ->> 'client_id'
-        else request -> 'claims' @> g.claim
-      end
-  )
-  select coalesce(array_agg(held.scope order by held.scope), '{}')
-  from (
-    select m.scope from matching as m where m.effect = 'allow'
-    union
-    select s.name from chumbo.scopes as s where request -> 'token_scopes' ? s.name
-    except
-    select m.scope from matching as m where m.effect = 'deny'
-  ) as held
+begin
+  return (
+    with matching as materialized (
+      select g.scope, g.effect
+      from chumbo.grants as g
+      where (
+          (g.user_id is null and g.client_id is null)
+          or g.user_id = (request ->> 'user_id')::uuid
+          or g.client_id = request ->> 'client_id'
+        )
+        and (g.expires_at is null or g.expires_at > statement_timestamp())
+        and case g.grantee
+          when 'everyone' then true
+          when 'authenticated' then request ->> 'role' = 'authenticated'
+          when 'user' then true
+          when 'client' then true
+          when 'user_client' then g.user_id = (request ->> 'user_id')::uuid and g.client_id = request ->> 'client_id'
+          else request -> 'claims' @> g.claim
+        end
+    )
+    select coalesce(array_agg(held.scope order by held.scope), '{}')
+    from (
+      select m.scope from matching as m where m.effect = 'allow'
+      union
+      select s.name from chumbo.scopes as s where request -> 'token_scopes' ? s.name
+      except
+      select m.scope from matching as m where m.effect = 'deny'
+    ) as held
+  );
+end;
 $$;
 comment on function chumbo.effective_scopes(jsonb) is
   'The application scopes this verified caller holds now: allowed or carried by the token, and not denied.';

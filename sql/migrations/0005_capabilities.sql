@@ -85,17 +85,19 @@ create trigger _500_advance_server_delete after delete on chumbo.capabilities
 
 create or replace function chumbo.definition(capability chumbo.capabilities)
   returns jsonb
-  language sql stable
+  language plpgsql stable
   security invoker
   set search_path = ''
 as $$
-  select jsonb_build_object('name', capability.name)
-    || case when capability.title is null then '{}' else jsonb_build_object('title', capability.title) end
-    || case when capability.description is null then '{}' else jsonb_build_object('description', capability.description) end
-    || case when capability.input_schema is null then '{}' else jsonb_build_object('inputSchema', capability.input_schema) end
-    || case when capability.output_schema is null then '{}' else jsonb_build_object('outputSchema', capability.output_schema) end
-    || case when capability.annotations = '{}' then '{}' else jsonb_build_object('annotations', capability.annotations) end
-    || case when capability.meta is null then '{}' else jsonb_build_object('_meta', capability.meta) end
+begin
+  return jsonb_build_object('name', capability.name)
+      || case when capability.title is null then '{}' else jsonb_build_object('title', capability.title) end
+      || case when capability.description is null then '{}' else jsonb_build_object('description', capability.description) end
+      || case when capability.input_schema is null then '{}' else jsonb_build_object('inputSchema', capability.input_schema) end
+      || case when capability.output_schema is null then '{}' else jsonb_build_object('outputSchema', capability.output_schema) end
+      || case when capability.annotations = '{}' then '{}' else jsonb_build_object('annotations', capability.annotations) end
+      || case when capability.meta is null then '{}' else jsonb_build_object('_meta', capability.meta) end;
+end;
 $$;
 comment on function chumbo.definition(chumbo.capabilities) is 'The entry a client sees in a list. Keys without a value are left out.';
 revoke all on function chumbo.definition(chumbo.capabilities) from public, anon, authenticated;
@@ -104,11 +106,15 @@ grant execute on function chumbo.definition(chumbo.capabilities) to service_role
 -- Reads the catalog and not to_regprocedure, which would ask for usage on the application's schema; the runtime has none.
 create or replace function chumbo.find_target(name text, target text)
   returns oid
-  language sql stable
+  language plpgsql stable
   security invoker
   set search_path = ''
 as $$
-  select p.oid from pg_catalog.pg_proc as p where p.proname = find_target.name and p.oid::regprocedure::text = find_target.target
+begin
+  return (
+    select p.oid from pg_catalog.pg_proc as p where p.proname = find_target.name and p.oid::regprocedure::text = find_target.target
+  );
+end;
 $$;
 comment on function chumbo.find_target(text, text) is 'The function with this name and exact signature, or null when it is gone.';
 revoke all on function chumbo.find_target(text, text) from public, anon, authenticated;

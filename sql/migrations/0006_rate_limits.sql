@@ -131,15 +131,17 @@ comment on function chumbo.consume_limits(bigint, text, jsonb) is
 
 create or replace function chumbo.limit_subject(per text, request jsonb)
   returns text
-  language sql immutable
+  language plpgsql immutable
   security invoker
   set search_path = ''
 as $$
-  select case per
-    when 'principal' then coalesce(request ->> 'subject', 'anonymous')
-    when 'client' then coalesce(request ->> 'client_id', 'first-party')
-    else ''
-  end
+begin
+  return case per
+      when 'principal' then coalesce(request ->> 'subject', 'anonymous')
+      when 'client' then coalesce(request ->> 'client_id', 'first-party')
+      else ''
+    end;
+end;
 $$;
 comment on function chumbo.limit_subject(text, jsonb) is 'Who a limit counts for this verified caller.';
 
@@ -147,10 +149,12 @@ comment on function chumbo.limit_subject(text, jsonb) is 'Who a limit counts for
 -- and conforms while that stays within one window of now.
 create or replace function chumbo.limit_standings(server_id bigint, capability text, request jsonb, at timestamptz)
   returns table (limit_id bigint, subject text, free_at timestamptz, next_reached_at timestamptz, next_used integer)
-  language sql stable
+  language plpgsql stable
   security invoker
   set search_path = ''
 as $$
+begin
+  return query
   select
     r.id,
     k.subject,
@@ -173,7 +177,8 @@ as $$
       case when k.reached_at = date_bin(w.length, at, 'epoch') then k.used else 0 end as used
   ) as f
   where r.server_id = limit_standings.server_id
-    and (r.capability is null or r.capability = limit_standings.capability)
+    and (r.capability is null or r.capability = limit_standings.capability);
+end;
 $$;
 comment on function chumbo.limit_standings(bigint, text, jsonb, timestamptz) is
   'For each limit of a call: when it is free, and where its counter stands if the call runs.';

@@ -118,10 +118,13 @@ create or replace function chumbo.write_receipt(
   row_count integer, bytes integer, truncated boolean, duration_ms numeric, replay_of uuid
 )
   returns jsonb
-  language sql volatile
+  language plpgsql volatile
   security invoker
   set search_path = ''
 as $$
+declare
+  v_handle jsonb;
+begin
   insert into chumbo.receipts as r (
     server, kind, capability, subject, client_id, strategy, trace_id, outcome, code, row_count, bytes, truncated, duration_ms,
     argument_digest, idempotency_key_hash, replay_of
@@ -132,7 +135,10 @@ as $$
     outcome, code, row_count, bytes, coalesce(truncated, false), duration_ms,
     request ->> 'argument_digest', request ->> 'idempotency_key_hash', replay_of
   )
-  returning jsonb_build_object('id', r.id, 'created_at', r.created_at)
+  returning jsonb_build_object('id', r.id, 'created_at', r.created_at) into v_handle;
+
+  return v_handle;
+end;
 $$;
 comment on function chumbo.write_receipt(text, text, text, jsonb, text, text, integer, integer, boolean, numeric, uuid) is
   'Writes one receipt and returns {id, created_at}, by which it can be closed.';

@@ -52,9 +52,11 @@ begin
   if not exists (
     select
     from pg_catalog.pg_proc as p
-    join pg_catalog.pg_roles as o on o.oid = p.proowner
-    where p.oid = to_regprocedure(format('chumbo.run_as_%s(text, jsonb)', require_shim.role))
-      and o.rolname = require_shim.role
+    where p.oid = case role
+        when 'anon' then to_regprocedure('chumbo.run_as_anon(text, jsonb)')
+        else to_regprocedure('chumbo.run_as_authenticated(text, jsonb)')
+      end
+      and p.proowner = to_regrole(require_shim.role)
       and p.prosecdef
       and p.proconfig is null
   ) then
@@ -118,29 +120,33 @@ grant execute on function chumbo.run(text, jsonb, text, jsonb) to service_role, 
 
 create or replace function chumbo.call_statement(target oid, parameters jsonb, result_query text, arguments jsonb)
   returns text
-  language sql stable
+  language plpgsql stable
   security invoker
   set search_path = ''
 as $$
-  -- Every input is written out with its type, so an overload never answers in place of the registered signature. An omitted
-  -- one is written as the default that the function declares now. Conversion of the given ones comes before the call.
-  select format(
-    result_query,
-    coalesce(
-      'jsonb_to_record($1) as input('
-        || string_agg(format('%I %s', p ->> 'name', p ->> 'type'), ', ') filter (where arguments ? (p ->> 'name'))
-        || ') cross join lateral ',
-      '')
-    || (select format('%I.%I', f.pronamespace::regnamespace, f.proname) from pg_catalog.pg_proc as f where f.oid = target)
-    || '('
-    || coalesce(string_agg(
-      case
-        when arguments ? (p ->> 'name') then format('input.%I', p ->> 'name')
-        else format('(%s)::%s', pg_get_function_arg_default(target, (p ->> 'position')::integer), p ->> 'type')
-      end, ', ' order by (p ->> 'position')::integer), '')
-    || ')'
-  )
-  from jsonb_array_elements(parameters) as p
+begin
+  return (
+    -- Every input is written out with its type, so an overload never answers in place of the registered signature. An omitted
+    -- one is written as the default that the function declares now. Conversion of the given ones comes before the call.
+    select format(
+      result_query,
+      coalesce(
+        'jsonb_to_record($1) as input('
+          || string_agg(format('%I %s', p ->> 'name', p ->> 'type'), ', ') filter (where arguments ? (p ->> 'name'))
+          || ') cross join lateral ',
+        '')
+      || (select format('%I.%I', f.pronamespace::regnamespace, f.proname) from pg_catalog.pg_proc as f where f.oid = target)
+      || '('
+      || coalesce(string_agg(
+        case
+          when arguments ? (p ->> 'name') then format('input.%I', p ->> 'name')
+          else format('(%s)::%s', pg_get_function_arg_default(target, (p ->> 'position')::integer), p ->> 'type')
+        end, ', ' order by (p ->> 'position')::integer), '')
+      || ')'
+    )
+    from jsonb_array_elements(parameters) as p
+  );
+end;
 $$;
 comment on function chumbo.call_statement(oid, jsonb, text, jsonb) is
   'The select that calls a registered function with the arguments given, which it takes as $1.';
@@ -149,32 +155,36 @@ grant execute on function chumbo.call_statement(oid, jsonb, text, jsonb) to serv
 
 create or replace function chumbo.refuse_arguments(parameters jsonb, arguments jsonb)
   returns text
-  language sql stable
+  language plpgsql stable
   security invoker
   set search_path = ''
 as $$
-  select message
-  from (
-    select 1 as rank, key as name, format('There is no argument `%s`.', key) as message
-    from jsonb_object_keys(arguments) as key
-    where not exists (select from jsonb_array_elements(parameters) as p where p ->> 'name' = key)
-    union all
-    select 2, p ->> 'name', format('The argument `%s` is required.', p ->> 'name')
-    from jsonb_array_elements(parameters) as p
-    where (p ->> 'required')::boolean and coalesce(jsonb_typeof(arguments -> (p ->> 'name')), 'null') = 'null'
-    union all
-    select 3, p ->> 'name', format('The argument `%s` must be %s, not %s.', p ->> 'name',
-      case p ->> 'kind' when 'number' then 'a number' when 'array' then 'an array' else 'a ' || (p ->> 'kind') end,
-      jsonb_typeof(arguments -> (p ->> 'name')))
-    from jsonb_array_elements(parameters) as p
-    where p ->> 'kind' <> 'any'
-      and jsonb_typeof(arguments -> (p ->> 'name')) <> 'null'
-      and jsonb_typeof(arguments -> (p ->> 'name')) <> p ->> 'kind'
-      -- Digits beyond a double's 53 bits travel as text, so text is a number's second form.
-      and not (p ->> 'kind' = 'number' and jsonb_typeof(arguments -> (p ->> 'name')) = 'string')
-  ) as problem
-  order by rank, name
-  limit 1
+begin
+  return (
+    select message
+    from (
+      select 1 as rank, key as name, format('There is no argument `%s`.', key) as message
+      from jsonb_object_keys(arguments) as key
+      where not exists (select from jsonb_array_elements(parameters) as p where p ->> 'name' = key)
+      union all
+      select 2, p ->> 'name', format('The argument `%s` is required.', p ->> 'name')
+      from jsonb_array_elements(parameters) as p
+      where (p ->> 'required')::boolean and coalesce(jsonb_typeof(arguments -> (p ->> 'name')), 'null') = 'null'
+      union all
+      select 3, p ->> 'name', format('The argument `%s` must be %s, not %s.', p ->> 'name',
+        case p ->> 'kind' when 'number' then 'a number' when 'array' then 'an array' else 'a ' || (p ->> 'kind') end,
+        jsonb_typeof(arguments -> (p ->> 'name')))
+      from jsonb_array_elements(parameters) as p
+      where p ->> 'kind' <> 'any'
+        and jsonb_typeof(arguments -> (p ->> 'name')) <> 'null'
+        and jsonb_typeof(arguments -> (p ->> 'name')) <> p ->> 'kind'
+        -- Digits beyond a double's 53 bits travel as text, so text is a number's second form.
+        and not (p ->> 'kind' = 'number' and jsonb_typeof(arguments -> (p ->> 'name')) = 'string')
+    ) as problem
+    order by rank, name
+    limit 1
+  );
+end;
 $$;
 comment on function chumbo.refuse_arguments(jsonb, jsonb) is
   'The first thing wrong with the arguments of a call, as a sentence: unknown, missing or of another JSON type. Null when none is.';

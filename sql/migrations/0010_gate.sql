@@ -231,38 +231,42 @@ grant execute on function public.chumbo_call(text, text, jsonb, jsonb) to servic
 
 create or replace function chumbo.list_page(server_id bigint, kinds text[], scopes text[], after text, page_size integer, with_definitions boolean)
   returns jsonb
-  language sql stable
+  language plpgsql stable
   security invoker
   set search_path = ''
 as $$
-  select jsonb_build_object(
-    'entries', coalesce(
-      jsonb_agg(
-        jsonb_build_object('id', page.id, 'name', page.name, 'kind', page.kind, 'handler', page.handler)
-          || case when with_definitions then jsonb_build_object('definition', page.definition) else '{}' end
-        order by page.name, page.kind
-      ) filter (where page.position <= page_size), '[]'),
-    'next', max(page.name) filter (where page.position = page_size and page.available > page_size)
-  )
-  from (
-    select c.id, c.name, c.kind, c.handler,
-      case when with_definitions then chumbo.definition(c) end as definition,
-      row_number() over (order by c.name, c.kind) as position,
-      count(*) over () as available
+begin
+  return (
+    select jsonb_build_object(
+      'entries', coalesce(
+        jsonb_agg(
+          jsonb_build_object('id', page.id, 'name', page.name, 'kind', page.kind, 'handler', page.handler)
+            || case when with_definitions then jsonb_build_object('definition', page.definition) else '{}' end
+          order by page.name, page.kind
+        ) filter (where page.position <= page_size), '[]'),
+      'next', max(page.name) filter (where page.position = page_size and page.available > page_size)
+    )
     from (
-      select c.*
-      from chumbo.capabilities as c
-      where c.server_id = list_page.server_id
-        and c.kind = any (list_page.kinds)
-        and c.name > coalesce(list_page.after, '')
-        and c.is_enabled
-        and c.required_scopes <@ list_page.scopes
-        -- A tool whose function is gone cannot run, so it is not offered.
-        and (c.handler <> 'sql' or chumbo.find_target(c.target_name, c.target) is not null)
-      order by c.name
-      limit list_page.page_size + 1
-    ) as c
-  ) as page
+      select c.id, c.name, c.kind, c.handler,
+        case when with_definitions then chumbo.definition(c) end as definition,
+        row_number() over (order by c.name, c.kind) as position,
+        count(*) over () as available
+      from (
+        select c.*
+        from chumbo.capabilities as c
+        where c.server_id = list_page.server_id
+          and c.kind = any (list_page.kinds)
+          and c.name > coalesce(list_page.after, '')
+          and c.is_enabled
+          and c.required_scopes <@ list_page.scopes
+          -- A tool whose function is gone cannot run, so it is not offered.
+          and (c.handler <> 'sql' or chumbo.find_target(c.target_name, c.target) is not null)
+        order by c.name
+        limit list_page.page_size + 1
+      ) as c
+    ) as page
+  );
+end;
 $$;
 comment on function chumbo.list_page(bigint, text[], text[], text, integer, boolean) is
   'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null.';
@@ -271,15 +275,19 @@ grant execute on function chumbo.list_page(bigint, text[], text[], text, integer
 
 create or replace function chumbo.hidden_names(server_id bigint, kinds text[], scopes text[])
   returns jsonb
-  language sql stable
+  language plpgsql stable
   security invoker
   set search_path = ''
 as $$
-  select coalesce(jsonb_agg(c.name), '[]')
-  from chumbo.capabilities as c
-  where c.server_id = hidden_names.server_id
-    and c.kind = any (hidden_names.kinds)
-    and (c.handler = 'sql' or not c.is_enabled or not c.required_scopes <@ hidden_names.scopes)
+begin
+  return (
+    select coalesce(jsonb_agg(c.name), '[]')
+    from chumbo.capabilities as c
+    where c.server_id = hidden_names.server_id
+      and c.kind = any (hidden_names.kinds)
+      and (c.handler = 'sql' or not c.is_enabled or not c.required_scopes <@ hidden_names.scopes)
+  );
+end;
 $$;
 comment on function chumbo.hidden_names(bigint, text[], text[]) is
   'Names that a code handler must not be served under: taken by SQL, disabled, or beyond these scopes.';
