@@ -4,10 +4,11 @@
 insert into public.workspaces (id, name, created_by, created_at)
 select w.id, w.name, u.id, '2026-01-05 09:00+00'
 from (values
-  ('00000000-0000-4000-8000-00000000000a'::uuid, 'Workspace A', '00000000-0000-4000-8000-0000000000a1'::uuid),
-  ('00000000-0000-4000-8000-00000000000b'::uuid, 'Workspace B', '00000000-0000-4000-8000-0000000000b1'::uuid)
-) as w (id, name, owner_id)
-join auth.users as u on u.id = w.owner_id
+  ('00000000-0000-4000-8000-00000000000a'::uuid, 'Workspace A', 'alice@example.test'),
+  ('00000000-0000-4000-8000-00000000000b'::uuid, 'Workspace B', 'bob@example.test')
+) as w (id, name, owner)
+-- By address, because the auth service chooses the ids.
+join auth.users as u on u.email = w.owner
 on conflict (id) do nothing;
 
 insert into public.snippets (id, workspace_id, created_by, title, body, tags, visibility, created_at, updated_at)

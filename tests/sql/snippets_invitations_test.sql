@@ -2,7 +2,7 @@
 begin;
 \ir support/people.psql
 \ir support/snippets.psql
-select plan(60);
+select plan(64);
 
 select policies_are('public', 'invitations',
   array['select_owner', 'insert_owner', 'update_owner', 'delete_owner'], 'only these policies');
@@ -67,6 +67,13 @@ select is((app.invite_to_workspace(tests.w(), 'bob@example.test')).role::text, '
 select is_empty(format('select from public.workspace_members where user_id = %L', tests.person('bob')), 'Bob is no member yet');
 select tests.act_as('carol');
 select is_empty('table public.invitations', 'a member does not see invitations');
+select lives_ok(format('update public.invitations set role = ''owner'', invited_by = %L', tests.person('carol')), 'her blanket change runs');
+select lives_ok('delete from public.invitations', 'and her blanket removal');
+select tests.act_as('alice');
+select is((select count(*) from public.invitations where role = 'member' and invited_by = tests.person('alice')), 4::bigint,
+  'and both touch nothing');
+select throws_ok(format('update public.invitations set invited_by = %L', tests.person('carol')), '42501', null,
+  'nor may an owner invite in somebody''s name');
 select tests.act_as('bob');
 select is_empty('table public.invitations', 'nor does the invitee see the table');
 select results_eq('select workspace_name, role::text from app.list_invitations()', $$ values ('W', 'member') $$, 'he lists what is meant for him');

@@ -2,7 +2,7 @@
 begin;
 \ir support/people.psql
 \ir support/snippets.psql
-select plan(49);
+select plan(51);
 
 select policies_are('public', 'workspaces',
   array['select_member', 'insert_self', 'update_owner', 'delete_owner'], 'only these policies on workspaces');
@@ -70,6 +70,11 @@ select lives_ok($$ update public.workspaces set name = 'Dave''s' $$, 'and his bl
 select lives_ok('delete from public.workspaces', 'and his blanket deletion');
 select is((select role from public.workspace_members where user_id = tests.person('dave')), 'member', 'but he stays a member');
 select is((select name from public.workspaces), 'W', 'of W under its name');
+select lives_ok('delete from public.workspace_members', 'his blanket removal runs too');
+reset role;
+select set_eq(format('select user_id from public.workspace_members where workspace_id = %L', tests.w()),
+  array[tests.person('alice'), tests.person('carol')], 'and takes nobody but himself out');
+insert into public.workspace_members (workspace_id, user_id) values (tests.w(), tests.person('dave'));
 
 -- The last owner.
 select tests.act_as('alice');
