@@ -1,5 +1,5 @@
 -- migrate:up
--- 20260201000001_snippets_workspaces.sql — workspaces and who belongs to them: the tenant boundary every other table of the snippet library leans on.
+-- 20260201000001_snippets_workspaces.sql — workspaces and who belongs to them: the boundary every other table leans on.
 
 create schema if not exists app;
 comment on schema app is 'The functions offered as MCP tools; reached through chumbo, not through the Data API.';
@@ -18,7 +18,8 @@ begin
   end if;
 end;
 $$;
-comment on type public.workspace_role is 'What a member may do: owners invite, remove and edit what they can read; members write their own.';
+comment on type public.workspace_role is
+  'What a member may do: owners invite, remove and edit what they can read; members write their own.';
 
 create table if not exists public.workspaces (
   id uuid primary key default gen_random_uuid(),

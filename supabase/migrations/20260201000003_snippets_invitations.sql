@@ -1,11 +1,13 @@
 -- migrate:up
--- 20260201000003_snippets_invitations.sql — invitations: an owner names an address, and only the person behind it turns that into a membership.
+-- 20260201000003_snippets_invitations.sql — an owner names an address; only the person behind it can make that a membership.
 
 create table if not exists public.invitations (
   id uuid primary key default gen_random_uuid(),
   workspace_id uuid not null references public.workspaces on delete cascade,
   email text not null
-    constraint invitations_email_is_address check (char_length(email) <= 320 and email ~ '^[^@[:space:]]+@[^@[:space:]]+$')
+    constraint invitations_email_is_address check (
+      char_length(email) <= 320 and email ~ '^[^@[:space:]]+@[^@[:space:]]+$'
+    )
     constraint invitations_email_is_lower_case check (email = lower(email)),
   role public.workspace_role not null default 'member',
   invited_by uuid not null default auth.uid() references auth.users on delete cascade,

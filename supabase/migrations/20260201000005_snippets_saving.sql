@@ -1,5 +1,5 @@
 -- migrate:up
--- 20260201000005_snippets_saving.sql — the tool that writes snippets: without an id a new one, with an id a change of exactly what is given.
+-- 20260201000005_snippets_saving.sql — the tool that writes snippets: a new one, or a change of exactly what is given.
 
 do $$
 begin
@@ -41,7 +41,8 @@ begin
     when char_length(save_snippet.title) not between 1 and 120 then 'title has 1 to 120 characters.'
     when char_length(save_snippet.body) not between 1 and 60000 then 'body has 1 to 60000 characters.'
     when not private.tags_are_valid(save_snippet.tags) then 'tags are at most 20, each of 1 to 40 characters.'
-    when save_snippet.id is null and (save_snippet.workspace_id is null or save_snippet.title is null or save_snippet.body is null)
+    when save_snippet.id is null
+      and num_nulls(save_snippet.workspace_id, save_snippet.title, save_snippet.body) > 0
       then 'A new snippet needs workspace_id, title and body.'
     when save_snippet.id is null and save_snippet.expected_version is not null
       then 'expected_version belongs to a change; a new snippet has no version yet.'
