@@ -20,8 +20,16 @@ interface Manifest {
   optionalDependencies?: Record<string, string>
 }
 
+interface LockedPackage {
+  version?: string
+  resolved?: string
+  integrity?: string
+  dependencies?: Record<string, string>
+  optionalDependencies?: Record<string, string>
+}
+
 interface Lockfile {
-  packages: Record<string, { resolved?: string; integrity?: string; link?: boolean; version?: string }>
+  packages: Record<string, LockedPackage>
 }
 
 describe('the repository', () => {
@@ -87,6 +95,20 @@ describe('package.json', () => {
     for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }))
       expect(lockfile.packages[`node_modules/${name}`]?.version, name).toBe(version)
     expect(packages.filter(([, { integrity }]) => integrity === undefined).map(([path]) => path)).toEqual([])
+  })
+
+  it('has a lockfile that holds the packages of every platform, without which npm ci refuses it', () => {
+    const missing = Object.entries(lockfile.packages).flatMap(
+      ([path, { dependencies, optionalDependencies }]) =>
+        Object.keys({ ...dependencies, ...optionalDependencies })
+          .filter(
+            (name) =>
+              !foldersAbove(path).some((folder) => `${folder}node_modules/${name}` in lockfile.packages),
+          )
+          .map((name) => `${path} needs ${name}`),
+    )
+
+    expect(missing).toEqual([])
   })
 
   it('has a lockfile that names no registry, so that it serves behind any mirror', () => {
@@ -158,6 +180,12 @@ describe('docs/errors.md', () => {
     expect(documented.filter((slug) => !used.includes(slug) && !quoted.has(slug))).toEqual([])
   })
 })
+
+/** Where Node looks for what the package at `path` imports: below itself, then below each package that holds it. */
+function foldersAbove(path: string): string[] {
+  if (path === '') return ['']
+  return [`${path}/`, ...foldersAbove(path.slice(0, path.lastIndexOf('node_modules/')).replace(/\/$/, ''))]
+}
 
 function withoutCommentsAndStrings(sql: string): string {
   return sql.replace(/--.*$/gm, '').replace(/'(?:[^']|'')*'/g, "''")
