@@ -166,6 +166,11 @@ describe('the issuer', () => {
       'https://login.example/',
     ],
     [
+      'the option alone, also on loopback',
+      { variables: hosted, url: 'http://x/mcp', options: { issuer: 'http://127.0.0.1:9999/auth/v1' } },
+      'http://127.0.0.1:9999/auth/v1',
+    ],
+    [
       'the project, when only the endpoint lives elsewhere',
       { variables: hosted, url: 'http://x/mcp', options: { resourceUrl: 'https://app.example/api/mcp' } },
       'https://ref.supabase.co/auth/v1',
