@@ -9,7 +9,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 
-import { type Tokens } from './auth/tokens.ts'
+import type { Tokens } from './auth/tokens.ts'
 import { isConnectionFault } from './data-api/errors.ts'
 import {
   BodyTooLargeError,
@@ -27,8 +27,8 @@ export interface GatewayServices {
   readonly signIn: StackHandler
   readonly tokens: Tokens
   /** Port of the running functions; starts them when they are down. */
-  functionsPort(): Promise<number>
-  verifyJwt(slug: string): boolean
+  readonly functionsPort: () => Promise<number>
+  readonly verifyJwt: (slug: string) => boolean
   readonly log: (line: string) => void
 }
 

@@ -8,7 +8,7 @@ export interface ProjectConfig {
   readonly schemas: readonly string[]
   readonly extraSearchPath: readonly string[]
   /** False only where `[functions.<slug>] verify_jwt = false` says so, as on the platform. */
-  verifyJwt(slug: string): boolean
+  readonly verifyJwt: (slug: string) => boolean
 }
 
 /** Reads the file under `project`; what it does not say keeps the platform's default. */

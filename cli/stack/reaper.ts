@@ -4,6 +4,7 @@
 // processes; when the pipe closes, for whatever reason, the shell ends them and removes the temporary folder.
 
 import { spawn } from 'node:child_process'
+import { Socket } from 'node:net'
 
 export interface Reaper {
   /** Replaces the processes to end when we are gone. */
@@ -41,7 +42,7 @@ export function startReaper({ temporaryDir }: { readonly temporaryDir?: string |
   shell.on('error', () => undefined)
   shell.stdin.on('error', () => undefined)
   // The open pipe must not keep our process alive by itself.
-  if ('unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref()
+  if (shell.stdin instanceof Socket) shell.stdin.unref()
 
   return {
     watch(pids) {

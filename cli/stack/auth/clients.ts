@@ -59,8 +59,8 @@ export async function registerClient({ sql }: AuthContext, request: StackRequest
     ...(uri === undefined ? {} : { client_uri: uri }),
     ...(logoUri === undefined ? {} : { logo_uri: logoUri }),
     registration_type: 'dynamic',
-    created_at: row?.['created_at'],
-    updated_at: row?.['updated_at'],
+    created_at: row?.['created_at'] as Date,
+    updated_at: row?.['updated_at'] as Date,
   })
 }
 
@@ -119,7 +119,10 @@ function readRedirectUris(value: unknown): readonly string[] {
 
 function readGrantTypes(value: unknown): readonly string[] {
   if (value === undefined || value === null) return GRANT_TYPES
-  if (!Array.isArray(value) || value.some((type) => !GRANT_TYPES.includes(String(type)))) {
+  if (
+    !Array.isArray(value)
+    || value.some((type: unknown) => typeof type !== 'string' || !GRANT_TYPES.includes(type))
+  ) {
     throw validationFailed('400: grant_types must be a subset of authorization_code and refresh_token')
   }
   return value.length === 0 ? GRANT_TYPES : value.map(String)
@@ -161,5 +164,5 @@ function sha256(value: string): string {
 }
 
 function nullable(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value)
+  return typeof value === 'string' ? value : null
 }

@@ -29,8 +29,13 @@ export function callSql({ fn, style, argumentNames, version }: CallShape): strin
   const target = `${identifier(fn.schema)}.${identifier(fn.name)}`
   const readBack = `current_setting('response.status', true) as status, current_setting('response.headers', true) as headers`
   const { from, list } = callArguments(fn, style, argumentNames)
+  // A whole-row reference to a function of one column is that column's value; from a subquery it is a row.
+  const rows =
+    fn.soleColumn === undefined
+      ? `${target}(${list})`
+      : `(select * from ${target}(${list}) as sole(${identifier(fn.soleColumn)}))`
   // The odd alias keeps clear of a column the function itself may call "result".
-  const source = `from ${from}lateral ${target}(${list}) as chumbo_result`
+  const source = `from ${from}lateral ${rows} as chumbo_result`
   const start = `/* ${version} */ select`
   // Not even a void function stands in the select list: settings must be read after it ran.
   if (fn.returns === 'void') return `${start} null as body, ${readBack} ${source}`

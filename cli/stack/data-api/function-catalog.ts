@@ -16,6 +16,8 @@ export interface ApiFunction {
   readonly parameters: readonly FunctionParameter[]
   readonly returns: 'void' | 'scalar' | 'row'
   readonly isSet: boolean
+  /** Name of the only table or out column: Postgres would call it by the alias and lose the name. */
+  readonly soleColumn: string | undefined
   readonly isVolatile: boolean
   /** Settings PostgREST applies before the call because they would come too late inside it. */
   readonly hoistedSettings: readonly Setting[]
@@ -121,6 +123,11 @@ async function readFunctions(
                   ) with ordinality as a(type, name, mode, position)
              where a.mode is null or a.mode in ('i', 'b', 'v')
            ), '[]') as inputs,
+           (
+             select case when count(*) = 1 then min(a.name) end
+             from unnest(p.proargnames, p.proargmodes) as a(name, mode)
+             where a.mode in ('t', 'b', 'o')
+           ) as sole_column,
            p.pronargdefaults as defaults
     from pg_catalog.pg_proc as p
     join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
@@ -150,6 +157,7 @@ function toFunction(row: postgres.Row): ApiFunction {
     parameters,
     returns: row['returns'] as ApiFunction['returns'],
     isSet: row['is_set'] === true,
+    soleColumn: typeof row['sole_column'] === 'string' ? row['sole_column'] : undefined,
     isVolatile: row['is_volatile'] === true,
     hoistedSettings: splitSettings(row['config']).filter(([name]) => HOISTED.includes(name)),
   }

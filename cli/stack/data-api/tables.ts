@@ -1,11 +1,14 @@
 // cli/stack/data-api/tables.ts — `/rest/v1/<table>` through @supabase/lite, held to the caller's own rights.
 //
 // Out of the box lite grants everything to everybody and, before the first policy exists, works as whoever it is
-// connected as. Five of its methods are replaced so that it works as authenticator under PostgREST's rules instead.
+// connected as. Six of its methods are replaced so that it works as authenticator under PostgREST's rules instead.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
 
 import type { StackRequest, StackResponse } from '../http.ts'
 import { settingsParameters, settingsSql } from './call-sql.ts'
 import type { Caller } from './caller.ts'
+import { databaseError } from './errors.ts'
 import type { CatalogCache, Setting } from './function-catalog.ts'
 
 export interface TablesOptions {
@@ -29,6 +32,7 @@ interface LiteConnection {
   ensureRlsContext(): Promise<boolean>
   applyJwtSessionContext(db: unknown, vars: unknown): Promise<void>
   applyRpcRequestGucs(db: unknown, request: unknown): Promise<void>
+  normalizeDbError(error: unknown): unknown
   close(): Promise<void>
 }
 
@@ -52,6 +56,7 @@ export async function openTables({ url, adminUrl, schemas, catalog }: TablesOpti
   const connection = createPostgresConnection({ url })
   const patched = connection as unknown as LiteConnection
   const introspector = createPostgresConnection({ url: adminUrl, postgresOptions: { max: 1 } })
+  const callers = new AsyncLocalStorage<Caller>()
   let version = 0
 
   const apply = async (db: unknown, settings: readonly Setting[]) => {
@@ -87,6 +92,13 @@ export async function openTables({ url, adminUrl, schemas, catalog }: TablesOpti
     ])
   }
 
+  // lite maps half of the codes to 500 and prints every one; ours leaves through its server as a ready response.
+  patched.normalizeDbError = (error) => {
+    const caller = callers.getStore()
+    if (caller === undefined || !isPostgresError(error)) return error
+    throw new ReadyResponse(databaseError(error, caller))
+  }
+
   const app = new App({
     connection,
     api: { schemas: [...schemas], enabled: true },
@@ -117,7 +129,8 @@ export async function openTables({ url, adminUrl, schemas, catalog }: TablesOpti
       headers.set('apikey', writeClaims(caller.claims))
       const url = new URL(`/rest/v1${request.url.pathname}${request.url.search}`, request.url)
       const body = request.method === 'GET' || request.method === 'HEAD' ? null : new Uint8Array(request.body)
-      const response = await app.fetch(new Request(url, { method: request.method, headers, body }))
+      const webRequest = new Request(url, { method: request.method, headers, body })
+      const response = await callers.run(caller, async () => app.fetch(webRequest))
       return {
         status: response.status,
         headers: Object.fromEntries(response.headers),
@@ -128,6 +141,26 @@ export async function openTables({ url, adminUrl, schemas, catalog }: TablesOpti
       await Promise.all([patched.close(), introspector.close()])
     },
   }
+}
+
+/** The server under lite sends what `getResponse` of a thrown error gives. */
+class ReadyResponse extends Error {
+  override readonly name = 'ReadyResponse'
+  readonly #response: StackResponse
+
+  constructor(response: StackResponse) {
+    super('answered')
+    this.#response = response
+  }
+
+  getResponse(): Response {
+    const { status, headers = {}, body = '' } = this.#response
+    return new Response(String(body), { status, headers })
+  }
+}
+
+function isPostgresError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'PostgresError'
 }
 
 function writeClaims(claims: Caller['claims']): string {

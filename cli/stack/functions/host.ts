@@ -3,6 +3,8 @@
 // Its arguments are one JSON document: {port, functions: {slug: file URL of the entry}}. It names no Deno type, so
 // that Node's compiler can check it with the rest of the CLI.
 
+/* eslint-disable no-console -- the console is this process's only line to the stack, which reads and relays it. */
+
 interface FunctionModule {
   readonly default?: { fetch?(request: Request): Response | Promise<Response> }
 }
