@@ -1,7 +1,5 @@
 // runtime/request/public-url.ts — the addresses a client may be told: this endpoint, its metadata, its issuer.
 
-import { fromSupabaseUrl } from '@supabase/server/oauth-protected-resource'
-
 import { isLoopback, isReachable, normalizeUrl, type Environment } from '../environment.ts'
 import { refusal } from '../errors.ts'
 
@@ -51,7 +49,7 @@ export function createPublicUrls({ environment, resourceUrl, issuer }: PublicUrl
     const origin = fixedOrigin ?? requested
     const resource = configured ?? deriveResource(request, { environment, origin, functionName })
     const issuerBase = fixedOrigin ?? projectOriginOf(configured) ?? (requested && authSpelling(requested))
-    const advertised = issuer ?? (issuerBase === undefined ? undefined : fromSupabaseUrl(issuerBase))
+    const advertised = issuer ?? (issuerBase === undefined ? undefined : `${issuerBase}/auth/v1`)
     if (advertised === undefined) throw unknownAddress()
 
     return {
