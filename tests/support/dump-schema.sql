@@ -1,5 +1,7 @@
 -- tests/support/dump-schema.sql — one row of text per object our migrations made, in a fixed order.
--- Sent as one script with an empty search path, so that every name Postgres prints is qualified.
+
+-- Nothing on the path, so that every name Postgres prints is qualified.
+set search_path = '';
 
 create function pg_temp.is_ours(schema name, object name) returns boolean language sql stable as $$
   select schema = 'chumbo' or (schema = 'public' and object like 'chumbo\_%')

@@ -17,13 +17,18 @@ const heading = `-- sql/schema.sql — what sql/migrations make of an empty proj
  * @param url connection string of a superuser
  */
 export async function dumpSchema(url: string): Promise<string> {
-  const sql = postgres(url, { max: 1, onnotice: () => {}, connection: { search_path: '' } })
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
   try {
-    const results: unknown = await sql.unsafe(readFileSync(queries, 'utf8')).simple()
-    const rows = (results as { text: string }[][]).at(-1) ?? []
-    return [heading, ...rows.map((row) => `${row.text.trimEnd()}\n`)].join('\n')
+    return await dumpSchemaWithin(sql)
   } finally {
-    // The helpers and the table they fill are temporary: they go with the connection.
     await sql.end({ timeout: 5 })
   }
+}
+
+/** The same on a connection or transaction at hand. Its search path is empty afterwards, and it holds temporary helpers. */
+export async function dumpSchemaWithin(sql: postgres.ISql): Promise<string> {
+  const results: unknown = await sql.unsafe(readFileSync(queries, 'utf8')).simple()
+  // One result per statement of the script; the last one selects the texts.
+  const rows = (results as { text: string }[][]).at(-1) ?? []
+  return [heading, ...rows.map((row) => `${row.text.trimEnd()}\n`)].join('\n')
 }
