@@ -31,6 +31,7 @@ create table chumbo.capabilities (
   required_scopes text[] default '{}'::text[] not null,
   handler text not null,
   target text,
+  target_name text,
   parameters jsonb,
   result_shape text,
   result_query text,
@@ -53,11 +54,12 @@ create table chumbo.capabilities (
   constraint capabilities_required_scopes_are_not_blank CHECK (((array_position(required_scopes, NULL::text) IS NULL) AND (''::text <> ALL (required_scopes)))),
   constraint capabilities_result_shape_is_known CHECK ((result_shape = ANY (ARRAY['rows'::text, 'row'::text, 'scalar'::text, 'json'::text, 'void'::text]))),
   constraint capabilities_row_cap_is_bounded CHECK (((row_cap >= 1) AND (row_cap <= 10000))),
-  constraint capabilities_sql_is_complete CHECK (((handler = 'sql'::text) = ((target IS NOT NULL) AND (parameters IS NOT NULL) AND (result_query IS NOT NULL) AND (result_shape IS NOT NULL))))
+  constraint capabilities_sql_is_complete CHECK (((handler = 'sql'::text) = ((target IS NOT NULL) AND (target_name IS NOT NULL) AND (parameters IS NOT NULL) AND (result_query IS NOT NULL) AND (result_shape IS NOT NULL))))
 );
 alter table chumbo.capabilities owner to postgres;
 comment on table chumbo.capabilities is 'Everything callers can use; a row decides over the code that carries the same name.';
 comment on column chumbo.capabilities.target is 'The exact signature a SQL tool runs, such as app.add_note(text); an overload never takes its place.';
+comment on column chumbo.capabilities.target_name is 'The bare name of that function, by which the catalog is searched.';
 comment on column chumbo.capabilities.parameters is 'For each input: name, position in the signature, SQL type, JSON kind, and whether it is required.';
 comment on column chumbo.capabilities.result_query is 'The select that runs the call (%s) and returns {count, value}; built at registration.';
 comment on column chumbo.capabilities.is_write is 'False for a stable or immutable function: it cannot change rows.';
@@ -125,6 +127,7 @@ comment on table chumbo.idempotency is 'The answer to each call that carried a k
 comment on column chumbo.idempotency.result is 'The answer as JSON text; readable by the runtime only.';
 alter table chumbo.idempotency enable row level security;
 CREATE INDEX idempotency_expires_at_idx ON chumbo.idempotency USING btree (expires_at);
+CREATE INDEX idempotency_receipt_id_idx ON chumbo.idempotency USING btree (receipt_id) WHERE (status = 'running'::text);
 create policy delete_runtime on chumbo.idempotency as permissive for delete to chumbo_runtime
   using (true);
 create policy insert_runtime on chumbo.idempotency as permissive for insert to chumbo_runtime
@@ -298,8 +301,8 @@ grant select on table chumbo.scopes to service_role;
 create table chumbo.servers (
   id bigint generated always as identity not null,
   slug text not null,
-  name text not null,
-  version text not null,
+  name text,
+  version text,
   title text,
   instructions text,
   is_enabled boolean default true not null,
@@ -315,7 +318,7 @@ create table chumbo.servers (
   constraint servers_version_is_short CHECK (((length(version) >= 1) AND (length(version) <= 64)))
 );
 alter table chumbo.servers owner to postgres;
-comment on table chumbo.servers is 'The MCP servers one function offers; clients see name, version, title and instructions.';
+comment on table chumbo.servers is 'The MCP servers one function offers; clients see name, version, title and instructions. Null leaves it to the code.';
 comment on column chumbo.servers.settings is 'unregistered: serve (default) or refuse code handlers without a row; page_size: entries per list page, 1 to 1000, default 100.';
 comment on column chumbo.servers.revision is 'Grows with every change to the server or one of its capabilities.';
 alter table chumbo.servers enable row level security;
@@ -325,7 +328,7 @@ CREATE TRIGGER _500_advance BEFORE UPDATE ON chumbo.servers FOR EACH ROW EXECUTE
 grant select on table chumbo.servers to chumbo_runtime;
 grant select on table chumbo.servers to service_role;
 
-create view chumbo_receipts with (security_invoker=true) as
+create view public.chumbo_receipts with (security_invoker=true) as
  SELECT id,
     created_at,
     server,
@@ -342,31 +345,124 @@ create view chumbo_receipts with (security_invoker=true) as
     trace_id,
     replay_of
    FROM chumbo.receipts r;
-alter view chumbo_receipts owner to postgres;
-comment on view chumbo_receipts is 'What agents did in the reader''s name: the caller''s own receipts.';
-grant select on table chumbo_receipts to authenticated;
+alter view public.chumbo_receipts owner to postgres;
+comment on view public.chumbo_receipts is 'What agents did in the reader''s name: the caller''s own receipts.';
+grant select on table public.chumbo_receipts to authenticated;
 
-CREATE OR REPLACE FUNCTION chumbo.call_statement(target regprocedure, parameters jsonb, result_query text, arguments jsonb)
+CREATE OR REPLACE FUNCTION chumbo.admit(server text, kind text, capability text, request jsonb, OUT entry chumbo.servers, OUT found_capability chumbo.capabilities, OUT scopes text[], OUT refusal jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_found integer := (select max(i.number) from chumbo.installed as i);
+  v_wait integer;
+  v_missing text[];
+begin
+  if v_found < (request ->> 'requires')::integer then
+    refusal := jsonb_build_object('code', 'schema_outdated', 'needed', (request ->> 'requires')::integer, 'found', v_found);
+    return;
+  end if;
+
+  select s.* into entry from chumbo.servers as s where s.slug = admit.server and s.is_enabled;
+  if not found then
+    refusal := jsonb_build_object('code', 'unknown_server');
+    return;
+  end if;
+
+  -- A token verifies until it expires; whether its sign-in was ended is known here only.
+  if request ->> 'user_id' is not null and not chumbo.sign_in_is_live(
+    (request ->> 'user_id')::uuid, (request ->> 'session_id')::uuid, (request ->> 'client_id')::uuid
+  ) then
+    refusal := jsonb_build_object('code', 'session_revoked');
+    return;
+  end if;
+
+  -- What the runtime found wrong with the request itself; refused here so that it leaves a receipt.
+  if request ? 'rejection' then
+    refusal := request -> 'rejection';
+    return;
+  end if;
+
+  scopes := chumbo.effective_scopes(request);
+  if capability is null then
+    return;
+  end if;
+
+  select c.* into found_capability
+  from chumbo.capabilities as c
+  where c.server_id = entry.id and c.kind = any (string_to_array(admit.kind, ',')) and c.name = admit.capability;
+
+  if found_capability.id is not null and not (found_capability.is_enabled and found_capability.required_scopes <@ scopes) then
+    select array_agg(s.name order by s.name)
+    into v_missing
+    from chumbo.scopes as s
+    where s.name = any (found_capability.required_scopes) and not s.name = any (scopes);
+
+    -- Told apart from unknown only where the caller could be given every missing scope.
+    refusal := case
+      when found_capability.is_enabled and not exists (
+        select from chumbo.scopes as s where s.name = any (v_missing) and not s.is_requestable
+      ) then jsonb_build_object('code', 'scope_required', 'scopes', to_jsonb(v_missing))
+      else jsonb_build_object('code', 'unknown_capability')
+    end;
+  end if;
+  -- A name without a row may still be a code handler of the runtime, unless the server refuses those.
+  if found_capability.id is null and (
+    not coalesce((request ->> 'has_code')::boolean, false) or entry.settings ->> 'unregistered' = 'refuse'
+  ) then
+    refusal := jsonb_build_object('code', 'unknown_capability');
+  end if;
+
+  -- Limits come last, so that they count what would run, but before a refusal is told, so that guessing is limited too.
+  -- A hidden capability counts as none: its own limit must not give it away.
+  if coalesce((request ->> 'attempt')::integer, 1) = 1 then
+    v_wait := chumbo.consume_limits(entry.id, case when refusal is null then capability end, request);
+    if v_wait is not null then
+      refusal := jsonb_build_object('code', 'rate_limited', 'retry_after', v_wait);
+    end if;
+  end if;
+end;
+$function$;
+alter routine chumbo.admit(text,text,text,jsonb) owner to postgres;
+comment on routine chumbo.admit(text,text,text,jsonb) is 'Decides whether a verified caller may do this now: server, sign-in, scopes, limits. A refusal carries its code and what belongs to it.';
+grant execute on routine chumbo.admit(text,text,text,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.admit(text,text,text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.call_statement(target oid, parameters jsonb, result_query text, arguments jsonb)
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
 AS $function$
-  -- Every input is written out with its type, so an overload never answers in place of the registered signature. An omitted
-  -- one is written as the default that the function declares now.
-  select format(
-    result_query,
-    target::oid::regproc::text || '(' || coalesce(string_agg(
-      case
-        when arguments ? (p ->> 'name') then format('input.%I', p ->> 'name')
-        else format('(%s)::%s', pg_get_function_arg_default(target, (p ->> 'position')::integer), p ->> 'type')
-      end, ', ' order by (p ->> 'position')::integer), '') || ')'
-  )
-  from jsonb_array_elements(parameters) as p
+begin
+  return (
+    -- Every input is written out with its type, so an overload never answers in place of the registered signature. An omitted
+    -- one is written as the default that the function declares now. Conversion of the given ones comes before the call.
+    select format(
+      result_query,
+      coalesce(
+        'jsonb_to_record($1) as input('
+          || string_agg(format('%I %s', p ->> 'name', p ->> 'type'), ', ') filter (where arguments ? (p ->> 'name'))
+          || ') cross join lateral ',
+        '')
+      || (select format('%I.%I', f.pronamespace::regnamespace, f.proname) from pg_catalog.pg_proc as f where f.oid = target)
+      || '('
+      || coalesce(string_agg(
+        case
+          when arguments ? (p ->> 'name') then format('input.%I', p ->> 'name')
+          else format('(%s)::%s', pg_get_function_arg_default(target, (p ->> 'position')::integer), p ->> 'type')
+        end, ', ' order by (p ->> 'position')::integer), '')
+      || ')'
+    )
+    from jsonb_array_elements(parameters) as p
+  );
+end;
 $function$;
-alter routine chumbo.call_statement(regprocedure,jsonb,text,jsonb) owner to postgres;
-comment on routine chumbo.call_statement(regprocedure,jsonb,text,jsonb) is 'The select that calls a registered function with the arguments given.';
-grant execute on routine chumbo.call_statement(regprocedure,jsonb,text,jsonb) to public;
+alter routine chumbo.call_statement(oid,jsonb,text,jsonb) owner to postgres;
+comment on routine chumbo.call_statement(oid,jsonb,text,jsonb) is 'The select that calls a registered function with the arguments given, which it takes as $1.';
+grant execute on routine chumbo.call_statement(oid,jsonb,text,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.call_statement(oid,jsonb,text,jsonb) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.claim_key(server_id bigint, capability text, request jsonb)
  RETURNS chumbo.idempotency
@@ -410,6 +506,28 @@ alter routine chumbo.claim_key(bigint,text,jsonb) owner to postgres;
 comment on routine chumbo.claim_key(bigint,text,jsonb) is 'Takes the idempotency key of a call and returns null, or returns the row of the call that took it before.';
 grant execute on routine chumbo.claim_key(bigint,text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.claim_key(bigint,text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.code_names(server_id bigint, kinds text[], scopes text[], names jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(
+      jsonb_object_agg(c.name, c.handler = 'typescript' and c.is_enabled and c.required_scopes <@ code_names.scopes), '{}')
+    from chumbo.capabilities as c
+    where c.server_id = code_names.server_id
+      and c.kind = any (code_names.kinds)
+      and c.name in (select jsonb_array_elements_text(code_names.names))
+  );
+end;
+$function$;
+alter routine chumbo.code_names(bigint,text[],text[],jsonb) owner to postgres;
+comment on routine chumbo.code_names(bigint,text[],text[],jsonb) is 'Of the names code handles, those that have a row, each with whether these scopes may use it from code.';
+grant execute on routine chumbo.code_names(bigint,text[],text[],jsonb) to chumbo_runtime;
+grant execute on routine chumbo.code_names(bigint,text[],text[],jsonb) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.constant_default(target regprocedure, argument_position integer)
  RETURNS jsonb
@@ -497,17 +615,19 @@ comment on routine chumbo.define_scope(text,text,text,boolean) is 'Creates or re
 
 CREATE OR REPLACE FUNCTION chumbo.definition(capability chumbo.capabilities)
  RETURNS jsonb
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
 AS $function$
-  select jsonb_build_object('name', capability.name)
-    || case when capability.title is null then '{}' else jsonb_build_object('title', capability.title) end
-    || case when capability.description is null then '{}' else jsonb_build_object('description', capability.description) end
-    || case when capability.input_schema is null then '{}' else jsonb_build_object('inputSchema', capability.input_schema) end
-    || case when capability.output_schema is null then '{}' else jsonb_build_object('outputSchema', capability.output_schema) end
-    || case when capability.annotations = '{}' then '{}' else jsonb_build_object('annotations', capability.annotations) end
-    || case when capability.meta is null then '{}' else jsonb_build_object('_meta', capability.meta) end
+begin
+  return jsonb_build_object('name', capability.name)
+      || case when capability.title is null then '{}' else jsonb_build_object('title', capability.title) end
+      || case when capability.description is null then '{}' else jsonb_build_object('description', capability.description) end
+      || case when capability.input_schema is null then '{}' else jsonb_build_object('inputSchema', capability.input_schema) end
+      || case when capability.output_schema is null then '{}' else jsonb_build_object('outputSchema', capability.output_schema) end
+      || case when capability.annotations = '{}' then '{}' else jsonb_build_object('annotations', capability.annotations) end
+      || case when capability.meta is null then '{}' else jsonb_build_object('_meta', capability.meta) end;
+end;
 $function$;
 alter routine chumbo.definition(chumbo.capabilities) owner to postgres;
 comment on routine chumbo.definition(chumbo.capabilities) is 'The entry a client sees in a list. Keys without a value are left out.';
@@ -678,36 +798,40 @@ comment on routine chumbo.disable(text,text,text) is 'Withdraws a capability fro
 
 CREATE OR REPLACE FUNCTION chumbo.effective_scopes(request jsonb)
  RETURNS text[]
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
 AS $function$
-  with matching as materialized (
-    select g.scope, g.effect
-    from chumbo.grants as g
-    where (
-        (g.user_id is null and g.client_id is null)
-        or g.user_id = (request ->> 'user_id')::uuid
-        or g.client_id = request ->> 'client_id'
-      )
-      and (g.expires_at is null or g.expires_at > statement_timestamp())
-      and case g.grantee
-        when 'everyone' then true
-        when 'authenticated' then request ->> 'role' = 'authenticated'
-        when 'user' then true
-        when 'client' then true
-        when 'user_client' then g.user_id = (request ->> 'user_id')::uuid and g.client_id = request ->> 'client_id'
-        else request -> 'claims' @> g.claim
-      end
-  )
-  select coalesce(array_agg(held.scope order by held.scope), '{}')
-  from (
-    select m.scope from matching as m where m.effect = 'allow'
-    union
-    select s.name from chumbo.scopes as s where request -> 'token_scopes' ? s.name
-    except
-    select m.scope from matching as m where m.effect = 'deny'
-  ) as held
+begin
+  return (
+    with matching as materialized (
+      select g.scope, g.effect
+      from chumbo.grants as g
+      where (
+          (g.user_id is null and g.client_id is null)
+          or g.user_id = (request ->> 'user_id')::uuid
+          or g.client_id = request ->> 'client_id'
+        )
+        and (g.expires_at is null or g.expires_at > statement_timestamp())
+        and case g.grantee
+          when 'everyone' then true
+          when 'authenticated' then request ->> 'role' = 'authenticated'
+          when 'user' then true
+          when 'client' then true
+          when 'user_client' then g.user_id = (request ->> 'user_id')::uuid and g.client_id = request ->> 'client_id'
+          else request -> 'claims' @> g.claim
+        end
+    )
+    select coalesce(array_agg(held.scope order by held.scope), '{}')
+    from (
+      select m.scope from matching as m where m.effect = 'allow'
+      union
+      select s.name from chumbo.scopes as s where request -> 'token_scopes' ? s.name
+      except
+      select m.scope from matching as m where m.effect = 'deny'
+    ) as held
+  );
+end;
 $function$;
 alter routine chumbo.effective_scopes(jsonb) owner to postgres;
 comment on routine chumbo.effective_scopes(jsonb) is 'The application scopes this verified caller holds now: allowed or carried by the token, and not denied.';
@@ -723,6 +847,52 @@ AS $function$
 $function$;
 alter routine chumbo.enable(text,text,text) owner to postgres;
 comment on routine chumbo.enable(text,text,text) is 'Offers a capability again from the next request on. Returns whether that changed anything. Raises unknown_capability.';
+
+CREATE OR REPLACE FUNCTION chumbo.find_bad_argument(parameters jsonb, arguments jsonb, path text, request jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_parameter jsonb;
+begin
+  for v_parameter in
+    select p from jsonb_array_elements(parameters) as p where arguments ? (p ->> 'name') order by (p ->> 'position')::integer
+  loop
+    begin
+      -- As the caller, like the call itself: a domain may run a function of the application to check a value.
+      perform chumbo.run(
+        format('select to_jsonb(input is null) from jsonb_to_record($1) as input(%I %s)', v_parameter ->> 'name', v_parameter ->> 'type'),
+        arguments, path, request);
+    exception
+      when data_exception or integrity_constraint_violation then
+        return format('The argument `%s` is not a valid %s.', v_parameter ->> 'name', v_parameter ->> 'type');
+    end;
+  end loop;
+  return null;
+end;
+$function$;
+alter routine chumbo.find_bad_argument(jsonb,jsonb,text,jsonb) owner to postgres;
+comment on routine chumbo.find_bad_argument(jsonb,jsonb,text,jsonb) is 'After a call failed on bad data: the argument that cannot be converted, as a sentence, or null when the tool itself failed.';
+grant execute on routine chumbo.find_bad_argument(jsonb,jsonb,text,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.find_bad_argument(jsonb,jsonb,text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.find_target(name text, target text)
+ RETURNS oid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select p.oid from pg_catalog.pg_proc as p where p.proname = find_target.name and p.oid::regprocedure::text = find_target.target
+  );
+end;
+$function$;
+alter routine chumbo.find_target(text,text) owner to postgres;
+comment on routine chumbo.find_target(text,text) is 'The function with this name and exact signature, or null when it is gone.';
+grant execute on routine chumbo.find_target(text,text) to chumbo_runtime;
+grant execute on routine chumbo.find_target(text,text) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.grant_scope(scope text, grantee text DEFAULT 'authenticated'::text, user_id uuid DEFAULT NULL::uuid, client_id text DEFAULT NULL::text, claim jsonb DEFAULT NULL::jsonb, effect text DEFAULT 'allow'::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS bigint
@@ -819,10 +989,12 @@ comment on routine chumbo.json_expression(oid,text) is 'The SQL that turns an ex
 
 CREATE OR REPLACE FUNCTION chumbo.limit_standings(server_id bigint, capability text, request jsonb, at timestamp with time zone)
  RETURNS TABLE(limit_id bigint, subject text, free_at timestamp with time zone, next_reached_at timestamp with time zone, next_used integer)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
 AS $function$
+begin
+  return query
   select
     r.id,
     k.subject,
@@ -845,7 +1017,8 @@ AS $function$
       case when k.reached_at = date_bin(w.length, at, 'epoch') then k.used else 0 end as used
   ) as f
   where r.server_id = limit_standings.server_id
-    and (r.capability is null or r.capability = limit_standings.capability)
+    and (r.capability is null or r.capability = limit_standings.capability);
+end;
 $function$;
 alter routine chumbo.limit_standings(bigint,text,jsonb,timestamp with time zone) owner to postgres;
 comment on routine chumbo.limit_standings(bigint,text,jsonb,timestamp with time zone) is 'For each limit of a call: when it is free, and where its counter stands if the call runs.';
@@ -854,20 +1027,66 @@ grant execute on routine chumbo.limit_standings(bigint,text,jsonb,timestamp with
 
 CREATE OR REPLACE FUNCTION chumbo.limit_subject(per text, request jsonb)
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE
  SET search_path TO ''
 AS $function$
-  select case per
-    when 'principal' then coalesce(request ->> 'subject', 'anonymous')
-    when 'client' then coalesce(request ->> 'client_id', 'first-party')
-    else ''
-  end
+begin
+  return case per
+      when 'principal' then coalesce(request ->> 'subject', 'anonymous')
+      when 'client' then coalesce(request ->> 'client_id', 'first-party')
+      else ''
+    end;
+end;
 $function$;
 alter routine chumbo.limit_subject(text,jsonb) owner to postgres;
 comment on routine chumbo.limit_subject(text,jsonb) is 'Who a limit counts for this verified caller.';
 grant execute on routine chumbo.limit_subject(text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.limit_subject(text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.list_page(server_id bigint, kinds text[], scopes text[], after text, page_size integer, with_definitions boolean)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select jsonb_build_object(
+      'entries', coalesce(
+        jsonb_agg(
+          jsonb_build_object('id', page.id, 'name', page.name, 'kind', page.kind, 'handler', page.handler)
+            || case when with_definitions then jsonb_build_object('definition', page.definition) else '{}' end
+          order by page.name, page.kind
+        ) filter (where page.position <= page_size), '[]'),
+      'next', max(page.name) filter (where page.position = page_size and page.available > page_size)
+    )
+    from (
+      select c.id, c.name, c.kind, c.handler,
+        case when with_definitions then chumbo.definition(c) end as definition,
+        row_number() over (order by c.name, c.kind) as position,
+        count(*) over () as available
+      from (
+        select c.*
+        from chumbo.capabilities as c
+        where c.server_id = list_page.server_id
+          and c.kind = any (list_page.kinds)
+          and c.name > coalesce(list_page.after, '')
+          and c.is_enabled
+          and c.required_scopes <@ list_page.scopes
+          -- A tool whose function is gone cannot run, so it is not offered.
+          and (c.handler <> 'sql' or chumbo.find_target(c.target_name, c.target) is not null)
+        order by c.name
+        limit list_page.page_size + 1
+      ) as c
+    ) as page
+  );
+end;
+$function$;
+alter routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) owner to postgres;
+comment on routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) is 'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null.';
+grant execute on routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) to chumbo_runtime;
+grant execute on routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.maintain_receipts(keep interval DEFAULT '90 days'::interval, ahead interval DEFAULT '1 year'::interval)
  RETURNS jsonb
@@ -955,6 +1174,44 @@ $function$;
 alter routine chumbo.nullable_schema(jsonb) owner to postgres;
 comment on routine chumbo.nullable_schema(jsonb) is 'The same schema, null admitted; how columns of a result are described.';
 
+CREATE OR REPLACE FUNCTION chumbo.refuse_arguments(parameters jsonb, arguments jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select message
+    from (
+      select 1 as rank, key as name, format('There is no argument `%s`.', key) as message
+      from jsonb_object_keys(arguments) as key
+      where not exists (select from jsonb_array_elements(parameters) as p where p ->> 'name' = key)
+      union all
+      select 2, p ->> 'name', format('The argument `%s` is required.', p ->> 'name')
+      from jsonb_array_elements(parameters) as p
+      where (p ->> 'required')::boolean and coalesce(jsonb_typeof(arguments -> (p ->> 'name')), 'null') = 'null'
+      union all
+      select 3, p ->> 'name', format('The argument `%s` must be %s, not %s.', p ->> 'name',
+        case p ->> 'kind' when 'number' then 'a number' when 'array' then 'an array' else 'a ' || (p ->> 'kind') end,
+        jsonb_typeof(arguments -> (p ->> 'name')))
+      from jsonb_array_elements(parameters) as p
+      where p ->> 'kind' <> 'any'
+        and jsonb_typeof(arguments -> (p ->> 'name')) <> 'null'
+        and jsonb_typeof(arguments -> (p ->> 'name')) <> p ->> 'kind'
+        -- Digits beyond a double's 53 bits travel as text, so text is a number's second form.
+        and not (p ->> 'kind' = 'number' and jsonb_typeof(arguments -> (p ->> 'name')) = 'string')
+    ) as problem
+    order by rank, name
+    limit 1
+  );
+end;
+$function$;
+alter routine chumbo.refuse_arguments(jsonb,jsonb) owner to postgres;
+comment on routine chumbo.refuse_arguments(jsonb,jsonb) is 'The first thing wrong with the arguments of a call, as a sentence: unknown, missing or of another JSON type. Null when none is.';
+grant execute on routine chumbo.refuse_arguments(jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.refuse_arguments(jsonb,jsonb) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.register_server(slug text DEFAULT 'default'::text, name text DEFAULT NULL::text, version text DEFAULT NULL::text, title text DEFAULT NULL::text, instructions text DEFAULT NULL::text, settings jsonb DEFAULT NULL::jsonb)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -966,8 +1223,8 @@ begin
   insert into chumbo.servers as s (slug, name, version, title, instructions, settings)
   values (
     register_server.slug,
-    coalesce(register_server.name, register_server.slug),
-    coalesce(register_server.version, '1.0.0'),
+    register_server.name,
+    register_server.version,
     register_server.title,
     register_server.instructions,
     coalesce(register_server.settings, '{}')
@@ -1034,7 +1291,7 @@ begin
 
   insert into chumbo.capabilities as c (
     server_id, kind, name, title, description, input_schema, output_schema, annotations, required_scopes,
-    handler, target, parameters, result_shape, result_query, row_cap, is_write, empty_is_error
+    handler, target, target_name, parameters, result_shape, result_query, row_cap, is_write, empty_is_error
   )
   values (
     chumbo.server_id(register_tool.server), 'tool', v_name, register_tool.title,
@@ -1047,7 +1304,7 @@ begin
     ),
     v_result.schema,
     jsonb_build_object('readOnlyHint', not v_is_write, 'openWorldHint', false) || coalesce(register_tool.annotations, '{}'),
-    register_tool.scopes, 'sql', v_target::text,
+    register_tool.scopes, 'sql', v_target::text, v_proc.proname,
     (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p),
     v_result.shape, v_result.query, register_tool.row_cap, v_is_write,
     -- A write that returns nothing was filtered by a policy or met no row; calling that success would be a lie.
@@ -1056,7 +1313,7 @@ begin
   on conflict on constraint capabilities_server_id_kind_name_key do update
   set title = excluded.title, description = excluded.description, input_schema = excluded.input_schema,
     output_schema = excluded.output_schema, annotations = excluded.annotations, required_scopes = excluded.required_scopes,
-    handler = excluded.handler, target = excluded.target, parameters = excluded.parameters,
+    handler = excluded.handler, target = excluded.target, target_name = excluded.target_name, parameters = excluded.parameters,
     result_shape = excluded.result_shape, result_query = excluded.result_query, row_cap = excluded.row_cap,
     is_write = excluded.is_write, empty_is_error = excluded.empty_is_error, updated_at = now()
   returning c.id into v_id;
@@ -1103,9 +1360,11 @@ begin
   if not exists (
     select
     from pg_catalog.pg_proc as p
-    join pg_catalog.pg_roles as o on o.oid = p.proowner
-    where p.oid = to_regprocedure(format('chumbo.run_as_%s(text, jsonb)', require_shim.role))
-      and o.rolname = require_shim.role
+    where p.oid = case role
+        when 'anon' then to_regprocedure('chumbo.run_as_anon(text, jsonb)')
+        else to_regprocedure('chumbo.run_as_authenticated(text, jsonb)')
+      end
+      and p.proowner = to_regrole(require_shim.role)
       and p.prosecdef
       and p.proconfig is null
   ) then
@@ -1178,6 +1437,22 @@ end;
 $function$;
 alter routine chumbo.revoke_scope(text,text,uuid,text,jsonb,text) owner to postgres;
 comment on routine chumbo.revoke_scope(text,text,uuid,text,jsonb,text) is 'Withdraws a grant from the next request on. Returns how many were withdrawn, 0 when there was none.';
+
+CREATE OR REPLACE FUNCTION chumbo.rows_changed()
+ RETURNS bigint
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select coalesce(sum(
+    pg_stat_get_xact_tuples_inserted(c.oid) + pg_stat_get_xact_tuples_updated(c.oid) + pg_stat_get_xact_tuples_deleted(c.oid)
+  ), 0)::bigint
+  from pg_catalog.pg_class as c
+  where c.relkind = 'r' and c.relnamespace not in ('chumbo'::regnamespace, 'pg_catalog'::regnamespace)
+$function$;
+alter routine chumbo.rows_changed() owner to postgres;
+comment on routine chumbo.rows_changed() is 'Rows this session has changed since its statistics were last sent; only a difference within one transaction means anything.';
+grant execute on routine chumbo.rows_changed() to chumbo_runtime;
+grant execute on routine chumbo.rows_changed() to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.run(statement text, arguments jsonb, path text, request jsonb)
  RETURNS jsonb
@@ -1528,6 +1803,30 @@ $function$;
 alter routine chumbo.tg_servers__advance() owner to postgres;
 comment on routine chumbo.tg_servers__advance() is 'Advances the revision of a server whenever its row is written.';
 
+CREATE OR REPLACE FUNCTION chumbo.tool_error(state text, message text, detail text, hint text)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select case
+    when state like 'PT%' and message ~ '^[a-z][a-z0-9_]{1,63}$' then
+      jsonb_build_object('code', message, 'message', nullif(detail, ''), 'hint', nullif(hint, ''))
+    when state like 'PT%' or state = 'P0001' then
+      jsonb_build_object('code', 'tool_failed', 'message', message, 'hint', nullif(hint, ''))
+    when state = '42501' then jsonb_build_object('code', 'forbidden')
+    when state in ('23505', '23503', '23P01') then jsonb_build_object('code', 'conflict')
+    when state like '22%' or state like '23%' then jsonb_build_object('code', 'invalid_value')
+    when state in ('57014', '55P03') then jsonb_build_object('code', 'timeout')
+    when state in ('40001', '40P01') then jsonb_build_object('code', 'busy')
+    else jsonb_build_object('code', 'tool_failed')
+  end
+$function$;
+alter routine chumbo.tool_error(text,text,text,text) owner to postgres;
+comment on routine chumbo.tool_error(text,text,text,text) is 'The error of a failed tool as {code, message, hint}; a code alone gets its sentence from the runtime.';
+grant execute on routine chumbo.tool_error(text,text,text,text) to chumbo_runtime;
+grant execute on routine chumbo.tool_error(text,text,text,text) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.type_schema(type_id oid)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1592,18 +1891,20 @@ comment on routine chumbo.type_schema(oid) is 'The JSON Schema of a type: object
 
 CREATE OR REPLACE FUNCTION chumbo.uuid_v7()
  RETURNS uuid
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
-  select encode(
-    set_bit(set_bit(
-      overlay(
-        uuid_send(gen_random_uuid())
-        placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
-        from 1 for 6
-      ),
-      52, 1), 53, 1),
-    'hex')::uuid
+begin
+  return encode(
+      set_bit(set_bit(
+        overlay(
+          uuid_send(gen_random_uuid())
+          placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+          from 1 for 6
+        ),
+        52, 1), 53, 1),
+      'hex')::uuid;
+end;
 $function$;
 alter routine chumbo.uuid_v7() owner to postgres;
 comment on routine chumbo.uuid_v7() is 'A time-ordered identifier: 48 bits of Unix milliseconds, then random bits.';
@@ -1612,9 +1913,12 @@ grant execute on routine chumbo.uuid_v7() to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.write_receipt(server text, kind text, capability text, request jsonb, outcome text, code text, row_count integer, bytes integer, truncated boolean, duration_ms numeric, replay_of uuid)
  RETURNS jsonb
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
+declare
+  v_handle jsonb;
+begin
   insert into chumbo.receipts as r (
     server, kind, capability, subject, client_id, strategy, trace_id, outcome, code, row_count, bytes, truncated, duration_ms,
     argument_digest, idempotency_key_hash, replay_of
@@ -1625,12 +1929,282 @@ AS $function$
     outcome, code, row_count, bytes, coalesce(truncated, false), duration_ms,
     request ->> 'argument_digest', request ->> 'idempotency_key_hash', replay_of
   )
-  returning jsonb_build_object('id', r.id, 'created_at', r.created_at)
+  returning jsonb_build_object('id', r.id, 'created_at', r.created_at) into v_handle;
+
+  return v_handle;
+end;
 $function$;
 alter routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid) owner to postgres;
 comment on routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid) is 'Writes one receipt and returns {id, created_at}, by which it can be closed.';
 grant execute on routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid) to chumbo_runtime;
 grant execute on routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid) to service_role;
+
+CREATE OR REPLACE FUNCTION public.chumbo_call(server text, capability text, arguments jsonb, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_started timestamptz := clock_timestamp();
+  v_gate record;
+  v_tool chumbo.capabilities;
+  v_target oid;
+  v_path text;
+  v_earlier chumbo.idempotency;
+  v_problem text;
+  v_changed bigint;
+  v_answer jsonb;
+  v_value jsonb;
+  v_count integer;
+  v_truncated boolean := false;
+  v_result text;
+  v_outcome text := 'ok';
+  v_error jsonb;
+  v_state text;
+  v_message text;
+  v_detail text;
+  v_hint text;
+  v_receipt jsonb;
+  v_replay_of uuid;
+begin
+  select * into v_gate from chumbo.admit(server, 'tool', capability, request);
+  v_tool := v_gate.found_capability;
+  v_error := v_gate.refusal;
+
+  -- The row moved from SQL to code since the runtime looked; nothing ran, and it will ask again.
+  if v_error is null and v_tool.handler is distinct from 'sql' then
+    return jsonb_build_object('outcome', 'moved', 'revision', (v_gate.entry).revision);
+  end if;
+
+  if v_error is null then
+    v_target := chumbo.find_target(v_tool.target_name, v_tool.target);
+    v_problem := chumbo.refuse_arguments(v_tool.parameters, arguments);
+    v_error := case
+      when v_target is null then jsonb_build_object('code', 'tool_unavailable')
+      when v_problem is not null then jsonb_build_object('code', 'invalid_arguments', 'message', v_problem)
+    end;
+  end if;
+
+  if v_error is null and request ? 'idempotency_key_hash' then
+    v_earlier := chumbo.claim_key(v_tool.server_id, v_tool.name, request);
+    if v_earlier.key_hash is not null then
+      if v_earlier.argument_digest is distinct from request ->> 'argument_digest' then
+        v_error := jsonb_build_object('code', 'idempotency_key_reused');
+      else
+        v_outcome := 'replayed';
+        v_result := v_earlier.result;
+        v_replay_of := v_earlier.receipt_id;
+      end if;
+    end if;
+  end if;
+
+  if v_error is not null then
+    v_outcome := 'refused';
+  elsif v_outcome = 'ok' then
+    select format('%I, public, extensions, pg_temp', p.pronamespace::regnamespace)
+    into v_path
+    from pg_catalog.pg_proc as p
+    where p.oid = v_target;
+
+    -- A sub-transaction: what a failing tool wrote goes, its receipt stays.
+    begin
+      if v_tool.result_shape = 'void' and v_tool.empty_is_error then
+        v_changed := chumbo.rows_changed();
+      end if;
+      v_answer := chumbo.run(
+        chumbo.call_statement(v_target, v_tool.parameters, v_tool.result_query, arguments), arguments, v_path, request);
+      v_value := v_answer -> 'value';
+      v_count := case
+        when v_changed is not null then least(chumbo.rows_changed() - v_changed, 2147483647)
+        when v_tool.result_shape = 'void' then null
+        else (v_answer ->> 'count')::integer
+      end;
+
+      if v_count = 0 and v_tool.empty_is_error then
+        -- Raised, so that whatever it did write goes too: an error always means that nothing happened.
+        raise exception using errcode = 'PT404', message = 'no_rows_changed';
+      end if;
+    exception
+      -- others does not cover a cancelled statement, and that is how a timeout arrives.
+      when others or query_canceled or assert_failure then
+        get stacked diagnostics v_state = returned_sqlstate, v_message = message_text, v_detail = pg_exception_detail,
+          v_hint = pg_exception_hint;
+        v_outcome := 'tool_error';
+        v_error := chumbo.tool_error(v_state, v_message, v_detail, v_hint);
+        -- The state only: message and detail may hold values.
+        raise log 'chumbo: tool % failed with SQLSTATE %, trace %', v_tool.name, v_state, request ->> 'trace_id';
+    end;
+
+    if v_outcome = 'tool_error' and v_error ->> 'code' = 'invalid_value' then
+      v_problem := chumbo.find_bad_argument(v_tool.parameters, arguments, v_path, request);
+      if v_problem is not null then
+        v_error := jsonb_build_object('code', 'invalid_arguments', 'message', v_problem);
+      end if;
+    end if;
+
+    if v_outcome = 'ok' then
+      if v_tool.result_shape = 'rows' then
+        v_truncated := v_count > v_tool.row_cap;
+        v_count := least(v_count, v_tool.row_cap);
+        v_value := jsonb_build_object('rows', case when v_truncated then v_value - v_tool.row_cap else v_value end)
+          || case when v_truncated then '{"truncated": true}'::jsonb else '{}' end;
+      elsif v_tool.result_shape in ('scalar', 'void') or jsonb_typeof(v_value) <> 'object' then
+        v_value := jsonb_build_object('result', v_value);
+      end if;
+      v_result := v_value::text;
+    else
+      v_count := coalesce(v_count, 0);
+    end if;
+  end if;
+
+  v_receipt := chumbo.write_receipt(
+    server, 'tool', capability, request, v_outcome, v_error ->> 'code', v_count, octet_length(v_result), v_truncated,
+    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), v_replay_of);
+
+  if request ? 'idempotency_key_hash' and v_outcome in ('ok', 'tool_error') then
+    perform chumbo.settle_key(v_tool.server_id, v_tool.name, request, v_outcome, v_result, (v_receipt ->> 'id')::uuid);
+  end if;
+
+  -- The result travels as text, so that no reader on the way rounds its numbers.
+  return jsonb_build_object(
+    'outcome', v_outcome, 'revision', (v_gate.entry).revision, 'result', v_result, 'error', v_error,
+    'truncated', v_truncated, 'row_cap', v_tool.row_cap);
+end;
+$function$;
+alter routine public.chumbo_call(text,text,jsonb,jsonb) owner to postgres;
+comment on routine public.chumbo_call(text,text,jsonb,jsonb) is 'Admits a call of a SQL tool, runs it as its caller and writes its receipt, in one transaction. request holds verified facts only. Returns {outcome: ok, tool_error, refused, replayed or moved; revision; result as JSON text; error {code, message, hint, …}}.';
+grant execute on routine public.chumbo_call(text,text,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine public.chumbo_call(text,text,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION public.chumbo_enter(server text, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_started timestamptz := clock_timestamp();
+  v_kinds text[] := string_to_array(request ->> 'kind', ',');
+  v_gate record;
+  v_handler text;
+  v_earlier chumbo.idempotency;
+  v_error jsonb;
+  v_outcome text := 'open';
+  v_result text;
+  v_receipt jsonb;
+begin
+  -- A SQL tool is admitted by chumbo_call, which runs it; telling the runtime so must not count as a call.
+  if request ->> 'operation' = 'call' and exists (
+    select
+    from chumbo.capabilities as c
+    join chumbo.servers as s on s.id = c.server_id
+    where s.slug = chumbo_enter.server and c.kind = any (v_kinds) and c.name = request ->> 'name' and c.handler = 'sql'
+  ) then
+    return jsonb_build_object('outcome', 'sql', 'revision', (select s.revision from chumbo.servers as s where s.slug = chumbo_enter.server));
+  end if;
+
+  select * into v_gate from chumbo.admit(server, request ->> 'kind', case request ->> 'operation' when 'call' then request ->> 'name' end, request);
+  v_error := v_gate.refusal;
+
+  if request ->> 'operation' <> 'call' then
+    if v_error is not null then
+      return jsonb_build_object('outcome', 'refused', 'error', v_error);
+    end if;
+    return jsonb_build_object(
+        'outcome', 'listed',
+        'revision', (v_gate.entry).revision,
+        'server', jsonb_build_object('name', (v_gate.entry).name, 'version', (v_gate.entry).version, 'title', (v_gate.entry).title,
+          'instructions', (v_gate.entry).instructions, 'unregistered', coalesce((v_gate.entry).settings ->> 'unregistered', 'serve')),
+        'scopes', to_jsonb(v_gate.scopes))
+      || case when request ->> 'operation' <> 'list' then '{}' else
+        chumbo.list_page(
+          (v_gate.entry).id, v_kinds, v_gate.scopes, request ->> 'after',
+          coalesce(((v_gate.entry).settings ->> 'page_size')::integer, 100),
+          (request ->> 'known_revision')::bigint is distinct from (v_gate.entry).revision)
+      end
+      || case when request ? 'code_names'
+        then jsonb_build_object('code', chumbo.code_names((v_gate.entry).id, v_kinds, v_gate.scopes, request -> 'code_names'))
+        else '{}' end;
+  end if;
+
+  if v_error is null and request ? 'idempotency_key_hash' then
+    v_earlier := chumbo.claim_key((v_gate.entry).id, request ->> 'name', request);
+    if v_earlier.key_hash is not null then
+      if v_earlier.argument_digest is distinct from request ->> 'argument_digest' then
+        v_error := jsonb_build_object('code', 'idempotency_key_reused');
+      elsif v_earlier.status = 'done' then
+        v_outcome := 'replayed';
+        v_result := v_earlier.result;
+      elsif coalesce((request ->> 'may_wait')::boolean, false) then
+        return jsonb_build_object('outcome', 'wait', 'revision', (v_gate.entry).revision);
+      else
+        v_error := jsonb_build_object('code', 'idempotency_in_progress');
+      end if;
+    end if;
+  end if;
+
+  v_outcome := case when v_error is not null then 'refused' else v_outcome end;
+  v_receipt := chumbo.write_receipt(
+    server, split_part(request ->> 'kind', ',', 1), request ->> 'name', request, v_outcome, v_error ->> 'code', null, octet_length(v_result), false,
+    case when v_outcome <> 'open' then round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3) end,
+    v_earlier.receipt_id);
+  if v_outcome = 'open' and request ? 'idempotency_key_hash' then
+    update chumbo.idempotency as i
+    set receipt_id = (v_receipt ->> 'id')::uuid
+    where i.server_id = (v_gate.entry).id and i.subject = coalesce(request ->> 'subject', '')
+      and i.client_id = coalesce(request ->> 'client_id', '') and i.capability = request ->> 'name'
+      and i.key_hash = request ->> 'idempotency_key_hash';
+  end if;
+
+  return jsonb_build_object(
+    'outcome', case v_outcome when 'open' then 'admitted' else v_outcome end,
+    'revision', (v_gate.entry).revision,
+    'server', jsonb_build_object('name', (v_gate.entry).name, 'version', (v_gate.entry).version, 'title', (v_gate.entry).title,
+      'instructions', (v_gate.entry).instructions, 'unregistered', coalesce((v_gate.entry).settings ->> 'unregistered', 'serve')),
+    'scopes', to_jsonb(v_gate.scopes), 'receipt', v_receipt, 'result', v_result, 'error', v_error);
+end;
+$function$;
+alter routine public.chumbo_enter(text,jsonb) owner to postgres;
+comment on routine public.chumbo_enter(text,jsonb) is 'Admits a request that code answers: the operation list, describe, or call, whose receipt it opens. request holds verified facts only. Returns {outcome: listed, admitted, replayed, refused, wait or sql; revision; server; scopes; entries, next, code; receipt; error}.';
+grant execute on routine public.chumbo_enter(text,jsonb) to chumbo_runtime;
+grant execute on routine public.chumbo_enter(text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION public.chumbo_finish(receipts jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_count integer;
+begin
+  -- Only an open receipt closes: repeating the call, as a runtime does after a lost answer, changes nothing.
+  update chumbo.receipts as r
+  set outcome = f.outcome, code = f.code, row_count = f.row_count, bytes = f.bytes, truncated = coalesce(f.truncated, false),
+    duration_ms = f.duration_ms, capability = coalesce(r.capability, f.capability), kind = coalesce(f.kind, r.kind)
+  from jsonb_to_recordset(chumbo_finish.receipts) as f(
+    id uuid, created_at timestamptz, outcome text, code text, row_count integer, bytes integer, truncated boolean,
+    duration_ms numeric, capability text, kind text
+  )
+  where r.id = f.id and r.created_at = f.created_at and r.outcome = 'open';
+  get diagnostics v_count = row_count;
+
+  -- A handler whose call was answered keeps that answer, failures too: what it did before failing cannot be undone here.
+  update chumbo.idempotency as i
+  set status = 'done', outcome = f.outcome, result = f.result
+  from jsonb_to_recordset(chumbo_finish.receipts) as f(id uuid, outcome text, result text)
+  where f.result is not null and i.receipt_id = f.id and i.status = 'running';
+
+  -- One that never ran frees its key.
+  delete from chumbo.idempotency as i
+  using jsonb_to_recordset(chumbo_finish.receipts) as f(id uuid, outcome text)
+  where f.outcome = 'refused' and i.receipt_id = f.id and i.status = 'running';
+
+  return v_count;
+end;
+$function$;
+alter routine public.chumbo_finish(jsonb) owner to postgres;
+comment on routine public.chumbo_finish(jsonb) is 'Closes open receipts [{id, created_at, outcome, code, row_count, bytes, truncated, duration_ms, capability, kind, result}] and returns how many.';
+grant execute on routine public.chumbo_finish(jsonb) to chumbo_runtime;
+grant execute on routine public.chumbo_finish(jsonb) to service_role;
 
 CREATE OR REPLACE FUNCTION public.chumbo_version()
  RETURNS integer
@@ -1640,7 +2214,7 @@ CREATE OR REPLACE FUNCTION public.chumbo_version()
 AS $function$
   select coalesce(max(i.number), 0) from chumbo.installed as i
 $function$;
-alter routine chumbo_version() owner to postgres;
-comment on routine chumbo_version() is 'The number of the newest installed Chumbo migration; 0 when none is recorded.';
-grant execute on routine chumbo_version() to chumbo_runtime;
-grant execute on routine chumbo_version() to service_role;
+alter routine public.chumbo_version() owner to postgres;
+comment on routine public.chumbo_version() is 'The number of the newest installed Chumbo migration; 0 when none is recorded.';
+grant execute on routine public.chumbo_version() to chumbo_runtime;
+grant execute on routine public.chumbo_version() to service_role;

@@ -21,6 +21,15 @@ export function negotiate(accept: string | null): Format {
   return json >= sse ? 'json' : 'sse'
 }
 
+/** Whether a stream may answer, whatever is preferred. */
+export function acceptsEventStream(accept: string | null): boolean {
+  return (
+    accept === null
+    || accept.trim() === ''
+    || qualityOf('text', 'event-stream', accept.split(',').map(parseRange)) > 0
+  )
+}
+
 /** Wraps a JSON answer into an event stream of one message; status and other headers stay. */
 export async function toEventStream(response: Response): Promise<Response> {
   const text = await response.text()

@@ -5,8 +5,8 @@ create table if not exists chumbo.servers (
   id bigint generated always as identity primary key,
   slug text not null constraint servers_slug_key unique
     constraint servers_slug_is_url_safe check (slug ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
-  name text not null constraint servers_name_is_short check (length(name) between 1 and 128),
-  version text not null constraint servers_version_is_short check (length(version) between 1 and 64),
+  name text constraint servers_name_is_short check (length(name) between 1 and 128),
+  version text constraint servers_version_is_short check (length(version) between 1 and 64),
   title text,
   instructions text,
   is_enabled boolean not null default true,
@@ -21,7 +21,8 @@ create table if not exists chumbo.servers (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
-comment on table chumbo.servers is 'The MCP servers one function offers; clients see name, version, title and instructions.';
+comment on table chumbo.servers is
+  'The MCP servers one function offers; clients see name, version, title and instructions. Null leaves it to the code.';
 comment on column chumbo.servers.settings is
   'unregistered: serve (default) or refuse code handlers without a row; page_size: entries per list page, 1 to 1000, default 100.';
 comment on column chumbo.servers.revision is 'Grows with every change to the server or one of its capabilities.';
@@ -71,8 +72,8 @@ begin
   insert into chumbo.servers as s (slug, name, version, title, instructions, settings)
   values (
     register_server.slug,
-    coalesce(register_server.name, register_server.slug),
-    coalesce(register_server.version, '1.0.0'),
+    register_server.name,
+    register_server.version,
     register_server.title,
     register_server.instructions,
     coalesce(register_server.settings, '{}')
@@ -93,7 +94,7 @@ comment on function chumbo.register_server(text, text, text, text, text, jsonb) 
 revoke all on function chumbo.register_server(text, text, text, text, text, jsonb) from public, anon, authenticated, service_role;
 
 -- A project with code handlers alone needs no row of its own to start.
-insert into chumbo.servers (slug, name, version) values ('default', 'default', '1.0.0') on conflict do nothing;
+insert into chumbo.servers (slug) values ('default') on conflict do nothing;
 
 create or replace function chumbo.server_id(slug text)
   returns bigint

@@ -273,7 +273,7 @@ comment on function chumbo.list_page(bigint, text[], text[], text, integer, bool
 revoke all on function chumbo.list_page(bigint, text[], text[], text, integer, boolean) from public, anon, authenticated;
 grant execute on function chumbo.list_page(bigint, text[], text[], text, integer, boolean) to service_role, chumbo_runtime;
 
-create or replace function chumbo.hidden_names(server_id bigint, kinds text[], scopes text[])
+create or replace function chumbo.code_names(server_id bigint, kinds text[], scopes text[], names jsonb)
   returns jsonb
   language plpgsql stable
   security invoker
@@ -281,18 +281,19 @@ create or replace function chumbo.hidden_names(server_id bigint, kinds text[], s
 as $$
 begin
   return (
-    select coalesce(jsonb_agg(c.name), '[]')
+    select coalesce(
+      jsonb_object_agg(c.name, c.handler = 'typescript' and c.is_enabled and c.required_scopes <@ code_names.scopes), '{}')
     from chumbo.capabilities as c
-    where c.server_id = hidden_names.server_id
-      and c.kind = any (hidden_names.kinds)
-      and (c.handler = 'sql' or not c.is_enabled or not c.required_scopes <@ hidden_names.scopes)
+    where c.server_id = code_names.server_id
+      and c.kind = any (code_names.kinds)
+      and c.name in (select jsonb_array_elements_text(code_names.names))
   );
 end;
 $$;
-comment on function chumbo.hidden_names(bigint, text[], text[]) is
-  'Names that a code handler must not be served under: taken by SQL, disabled, or beyond these scopes.';
-revoke all on function chumbo.hidden_names(bigint, text[], text[]) from public, anon, authenticated;
-grant execute on function chumbo.hidden_names(bigint, text[], text[]) to service_role, chumbo_runtime;
+comment on function chumbo.code_names(bigint, text[], text[], jsonb) is
+  'Of the names code handles, those that have a row, each with whether these scopes may use it from code.';
+revoke all on function chumbo.code_names(bigint, text[], text[], jsonb) from public, anon, authenticated;
+grant execute on function chumbo.code_names(bigint, text[], text[], jsonb) to service_role, chumbo_runtime;
 
 create or replace function public.chumbo_enter(server text, request jsonb)
   returns jsonb
@@ -334,14 +335,15 @@ begin
         'server', jsonb_build_object('name', (v_gate.entry).name, 'version', (v_gate.entry).version, 'title', (v_gate.entry).title,
           'instructions', (v_gate.entry).instructions, 'unregistered', coalesce((v_gate.entry).settings ->> 'unregistered', 'serve')),
         'scopes', to_jsonb(v_gate.scopes))
-      || case when v_kinds is null then '{}' else
+      || case when request ->> 'operation' <> 'list' then '{}' else
         chumbo.list_page(
           (v_gate.entry).id, v_kinds, v_gate.scopes, request ->> 'after',
           coalesce(((v_gate.entry).settings ->> 'page_size')::integer, 100),
           (request ->> 'known_revision')::bigint is distinct from (v_gate.entry).revision)
       end
-      || case when coalesce((request ->> 'has_code')::boolean, false)
-        then jsonb_build_object('hidden', chumbo.hidden_names((v_gate.entry).id, v_kinds, v_gate.scopes)) else '{}' end;
+      || case when request ? 'code_names'
+        then jsonb_build_object('code', chumbo.code_names((v_gate.entry).id, v_kinds, v_gate.scopes, request -> 'code_names'))
+        else '{}' end;
   end if;
 
   if v_error is null and request ? 'idempotency_key_hash' then
@@ -382,8 +384,8 @@ begin
 end;
 $$;
 comment on function public.chumbo_enter(text, jsonb) is
-  'Admits a request that code answers: a list, a description, or a call whose receipt it opens. request holds verified facts only. '
-  'Returns {outcome: listed, admitted, replayed, refused, wait or sql; revision; server; scopes; entries, next, hidden; receipt; error}.';
+  'Admits a request that code answers: the operation list, describe, or call, whose receipt it opens. request holds verified facts only. '
+  'Returns {outcome: listed, admitted, replayed, refused, wait or sql; revision; server; scopes; entries, next, code; receipt; error}.';
 revoke all on function public.chumbo_enter(text, jsonb) from public, anon, authenticated, service_role;
 grant execute on function public.chumbo_enter(text, jsonb) to service_role, chumbo_runtime;
 

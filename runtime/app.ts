@@ -1,0 +1,350 @@
+// runtime/app.ts — from a request to a response: route, authenticate, one message at a time, finish.
+
+import {
+  createMcpHandler,
+  InMemoryServerEventBus,
+  isLegacyRequest,
+  preloadSchemas,
+  WebStandardStreamableHTTPServerTransport,
+  type Implementation,
+  type McpServer,
+  type ServerNotifier,
+} from '@modelcontextprotocol/server'
+
+import { closeReceipt } from './capabilities/boundary.ts'
+import { createCodeCatalog } from './capabilities/code-catalog.ts'
+import type { DefinedTool } from './capabilities/define.ts'
+import type { Exchange } from './capabilities/exchange.ts'
+import { buildServer, type CodeOptions, type ServeOptions } from './capabilities/serve.ts'
+import { resolveEnvironment, type EnvironmentOverrides, type EnvironmentVariables } from './environment.ts'
+import { ChumboError, refusal } from './errors.ts'
+import { createCatalogCache } from './gate/catalog-cache.ts'
+import { createDigest } from './gate/digest.ts'
+import { createDirectGate } from './gate/direct.ts'
+import type { Gate } from './gate/gate.ts'
+import { createRestGate } from './gate/rest.ts'
+import { readBackground, readVariables } from './hosts/detect.ts'
+import { createAuthenticator, type AuthenticationEvent, type AuthOptions } from './identity/authenticate.ts'
+import type { Identity } from './identity/principal.ts'
+import { createMessageReader } from './message.ts'
+import { createReceiptQueue } from './receipts.ts'
+import { readBody, withBody, type RequestBody } from './request/body.ts'
+import { sessionRevoked } from './request/challenge.ts'
+import { preflightResponse, type CorsOptions } from './request/cors.ts'
+import { metadataResponse } from './request/metadata.ts'
+import { acceptsEventStream, negotiate, toEventStream } from './request/negotiate.ts'
+import { createPublicUrls, type PublicUrls } from './request/public-url.ts'
+import { errorResponse, finishResponse, toChumboError } from './request/respond.ts'
+import { route } from './request/route.ts'
+
+/** What happened inside, for a log. Never a token, a key, an argument or a result. */
+export type ChumboEvent = AuthenticationEvent & { readonly traceId?: string }
+
+/** Everything an application decides. Only `server` is needed. */
+export interface SupabaseMcpOptions {
+  /** Name and version shown to clients, and the slug of the row in `chumbo.servers`; the row's own name wins. */
+  readonly server: Implementation & { readonly slug?: string }
+  /** The URL clients use; wins over `CHUMBO_PUBLIC_URL` and what the platform says. */
+  readonly resourceUrl?: string | URL
+  /** Default: `{ mode: 'oauth' }`. */
+  readonly auth?: AuthOptions & { readonly issuer?: string }
+  /** Tools defined at module scope with `defineTool`. */
+  readonly tools?: readonly DefinedTool[]
+  /** Registers with the official API, once per request and caller. */
+  readonly register?: CodeOptions['register']
+  readonly access?: { readonly resolveScopes?: CodeOptions['resolveScopes'] }
+  readonly context?: { readonly extend?: CodeOptions['extend'] }
+  readonly instructions?: CodeOptions['instructions']
+  readonly cors?: CorsOptions
+  readonly limits?: { readonly bodyBytes?: number }
+  /** Default: `direct` when `CHUMBO_DB_URL` is set, else `rest`. */
+  readonly gate?: 'rest' | 'direct'
+  /** Replaces the variables of the process. */
+  readonly env?: EnvironmentVariables
+  readonly supabase?: { readonly env?: EnvironmentOverrides }
+  readonly onEvent?: (event: ChumboEvent) => void
+  readonly onError?: (failure: { readonly error: unknown; readonly traceId: string }) => void
+}
+
+/** A web-standard handler. */
+export interface SupabaseMcpApp {
+  readonly fetch: (request: Request) => Promise<Response>
+  /** Sends what is waiting and closes connections. */
+  readonly close: () => Promise<void>
+  readonly notify: ServerNotifier
+}
+
+/** Most messages one legacy batch may hold. */
+const longestBatch = 50
+
+/**
+ * Builds the MCP endpoint of a Supabase application.
+ *
+ * @throws {ChumboError} `server_misconfigured`, naming the option or variable.
+ * @example
+ * ```ts
+ * const app = createSupabaseMcp({ server: { name: 'acme', version: '1.0.0' } })
+ * export default { fetch: app.fetch }
+ * ```
+ */
+export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
+  const { server, auth = { mode: 'oauth' }, cors, limits = {}, tools = [] } = options
+  const { slug = 'default', ...serverInfo } = server
+  const environment = resolveEnvironment(options.env ?? readVariables(), options.supabase?.env)
+  const report = safely((error: unknown, traceId: string) => {
+    if (options.onError !== undefined) options.onError({ error, traceId })
+    else console.error(`chumbo: ${describe(error)} (trace ${traceId})`)
+  })
+  const log = safely((event: AuthenticationEvent) => {
+    if (options.onEvent !== undefined) options.onEvent(event)
+    else if (event.type !== 'credential_refused') console.warn(`chumbo: ${JSON.stringify(event)}`)
+  })
+
+  const gate: Gate =
+    (options.gate ?? (environment.databaseUrl === undefined ? 'rest' : 'direct')) === 'direct'
+      ? createDirectGate({ url: requireDatabaseUrl(environment.databaseUrl), server: slug })
+      : createRestGate({ environment, server: slug })
+  const receipts = createReceiptQueue({
+    gate,
+    background: readBackground(),
+    onError: (error) => report(error, 'receipts'),
+  })
+  const serving: ServeOptions = {
+    serverInfo,
+    environment,
+    gate,
+    cache: createCatalogCache(),
+    catalog: createCodeCatalog(),
+    receipts,
+    code: {
+      tools,
+      register: options.register,
+      resolveScopes: options.access?.resolveScopes,
+      extend: options.context?.extend,
+      instructions: options.instructions,
+    },
+    onError: report,
+  }
+  for (const { definition } of tools) serving.catalog.learn({ kind: 'tool', name: definition.name })
+  // Moves the building of the SDK's wire schemas out of the first request.
+  preloadSchemas()
+
+  const resolveUrls = createPublicUrls({
+    environment,
+    resourceUrl: options.resourceUrl,
+    issuer: auth.issuer,
+  })
+  const authenticator = createAuthenticator({ auth, environment, log })
+  const reader = createMessageReader({ digest: createDigest(environment) })
+  const protocol = createProtocol(serving, report)
+  const routeOptions = {
+    resourceUrl: options.resourceUrl === undefined ? environment.publicUrl : String(options.resourceUrl),
+  }
+
+  async function answer(request: Request, traceId: string): Promise<Response> {
+    const target = route(request, routeOptions)
+    if (target.kind === 'unknown') throw refusal('not_found')
+    const isMetadata = target.kind === 'metadata'
+    if (request.method === 'OPTIONS')
+      return preflightResponse(isMetadata ? ['GET', 'OPTIONS'] : ['POST', 'OPTIONS'])
+
+    const urls = resolveUrls(request, target.functionName)
+    if (isMetadata) {
+      if (!authenticator.hasDiscovery) throw refusal('not_found')
+      return metadataResponse(request, { urls, resourceName: serverInfo.title ?? serverInfo.name })
+    }
+    if (request.method !== 'POST')
+      throw refusal('method_not_allowed', { headers: { Allow: 'POST, OPTIONS' } })
+
+    const identity = await authenticator.authenticate(request, urls)
+    const accept = request.headers.get('accept')
+    const format = negotiate(accept)
+    if (format === 'none') throw refusal('not_acceptable')
+    const body = await readBody(request, limits.bodyBytes)
+    const response = await answerBody(body, { request, identity, traceId, urls, accept })
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+    return format === 'sse' && isJson && response.ok ? toEventStream(response) : response
+  }
+
+  interface Arrival {
+    readonly request: Request
+    readonly identity: Identity
+    readonly traceId: string
+    readonly urls: PublicUrls
+    readonly accept: string | null
+  }
+
+  async function answerBody(body: RequestBody, arrival: Arrival): Promise<Response> {
+    const { request } = arrival
+    // What is not JSON, or not sent as JSON, is the SDK's to refuse.
+    if (body.kind === 'invalid')
+      return protocol.modern(withBody(request, body.text), undefined, arrival.accept)
+    if (!Array.isArray(body.value)) return answerMessage(body, body.value, arrival)
+
+    // Batches exist in the 2025-03-26 revision only. Each message is admitted and answered by itself.
+    const messages: unknown[] = body.value
+    const shell = shellOf(request)
+    if (
+      messages.length === 0
+      || messages.length > longestBatch
+      || !(await isLegacyRequest(shell, messages))
+    ) {
+      return protocol.modern(shell, messages, arrival.accept)
+    }
+    const replies: unknown[] = []
+    for (const [index, message] of messages.entries()) {
+      const reply = await answerMessage(
+        { ...body, exact: () => (body.exact() as unknown[])[index] },
+        message,
+        arrival,
+      )
+      // One refused sign-in refuses them all; so does an outage.
+      if (!reply.ok) return reply
+      if (reply.status !== 202) replies.push(await reply.json())
+    }
+    return replies.length === 0 ? new Response(null, { status: 202 }) : Response.json(replies)
+  }
+
+  async function answerMessage(
+    body: RequestBody & { readonly kind: 'json' },
+    message: unknown,
+    { request, identity, traceId, urls, accept }: Arrival,
+  ): Promise<Response> {
+    const exchange = await reader.read(message, {
+      request: shellOf(request),
+      identity,
+      traceId,
+      exact: body.exact,
+      idempotencyHeader: request.headers.get('idempotency-key'),
+    })
+    const response = await protocol.serve(exchange, message, accept)
+    // A call that was admitted and never ran was refused by the SDK: its arguments were no object, or its headers lied.
+    closeReceipt(exchange, receipts, { outcome: 'refused', code: 'invalid_request' })
+
+    const { httpError, retryAfter } = exchange
+    if (httpError !== undefined) {
+      if (httpError.status >= 500) report(httpError, traceId)
+      const metadataUrl = authenticator.hasDiscovery ? urls.metadata : undefined
+      const shown = httpError.code === 'session_revoked' ? sessionRevoked({ metadataUrl }) : httpError
+      return errorResponse(shown, { traceId, id: idOf(message) })
+    }
+    if (retryAfter !== undefined) response.headers.set('Retry-After', String(retryAfter))
+    return response
+  }
+
+  return {
+    async fetch(request) {
+      const traceId = crypto.randomUUID()
+      let response: Response
+      try {
+        response = await answer(request, traceId)
+      } catch (thrown) {
+        const error = toChumboError(thrown)
+        if (error.status >= 500) report(error.cause ?? error, traceId)
+        response = errorResponse(error, { traceId })
+      }
+      return finishResponse(response, { request, traceId, cors })
+    },
+    async close() {
+      await protocol.close()
+      await receipts.drain()
+      await gate.close()
+    },
+    notify: protocol.notify,
+  }
+}
+
+interface Protocol {
+  /** Answers one message in the revision it was written in. */
+  readonly serve: (exchange: Exchange, message: unknown, accept: string | null) => Promise<Response>
+  /** The official handler, for what it is to refuse. */
+  readonly modern: (request: Request, body: unknown, accept: string | null) => Promise<Response>
+  readonly close: () => Promise<void>
+  readonly notify: ServerNotifier
+}
+
+/** The official SDK, twice: the 2026-07-28 handler, and its stateless transport for the revisions before. */
+function createProtocol(serving: ServeOptions, report: (error: unknown, traceId: string) => void): Protocol {
+  const exchanges = new WeakMap<Request, Exchange>()
+  const bus = new InMemoryServerEventBus()
+  const factory = async ({ requestInfo }: { readonly requestInfo?: Request }): Promise<McpServer> => {
+    const exchange = requestInfo === undefined ? undefined : exchanges.get(requestInfo)
+    if (exchange === undefined) throw new Error('The SDK built a server for a request that was not read.')
+    return buildServer(exchange, serving)
+  }
+  const onerror = (error: Error): void => report(error, 'protocol')
+  const streaming = createMcpHandler(factory, { legacy: 'reject', responseMode: 'auto', bus, onerror })
+  // Built when first needed: the SDK prints a warning for this mode, which only a JSON-only client of a tool that
+  // reports progress calls for.
+  let plain: ReturnType<typeof createMcpHandler> | undefined
+  const handlerFor = (accept: string | null): ReturnType<typeof createMcpHandler> =>
+    acceptsEventStream(accept)
+      ? streaming
+      : (plain ??= createMcpHandler(factory, { legacy: 'reject', responseMode: 'json', bus, onerror }))
+
+  async function legacy(exchange: Exchange, message: unknown): Promise<Response> {
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+    const server = await buildServer(exchange, serving)
+    await server.connect(transport)
+    return transport.handleRequest(exchange.request, { parsedBody: message })
+  }
+
+  return {
+    async serve(exchange, message, accept) {
+      if (await isLegacyRequest(exchange.request, message)) return legacy(exchange, message)
+      exchanges.set(exchange.request, exchange)
+      return handlerFor(accept).fetch(exchange.request, { parsedBody: message })
+    },
+    modern: (request, body, accept) =>
+      handlerFor(accept).fetch(request, body === undefined ? {} : { parsedBody: body }),
+    async close() {
+      await streaming.close()
+      await plain?.close()
+    },
+    notify: streaming.notify,
+  }
+}
+
+/** The request as the SDK and handlers get it: no body, which was read, no credential, and both media types accepted. */
+function shellOf({ url, method, headers, signal }: Request): Request {
+  const shown = new Headers(headers)
+  for (const name of ['authorization', 'apikey', 'cookie', 'content-length']) shown.delete(name)
+  // Which of the two goes out is decided by the negotiation before.
+  shown.set('accept', 'application/json, text/event-stream')
+  return new Request(url, { method, headers: shown, signal })
+}
+
+function idOf(message: unknown): string | number | null | undefined {
+  if (typeof message !== 'object' || message === null || !('id' in message)) return undefined
+  const { id } = message
+  return typeof id === 'string' || typeof id === 'number' ? id : null
+}
+
+function requireDatabaseUrl(url: string | undefined): string {
+  if (url !== undefined) return url
+  throw refusal('server_misconfigured', {
+    sentence: 'The direct gate has no connection.',
+    hint: 'Set CHUMBO_DB_URL to a login that is a member of anon, authenticated and chumbo_runtime.',
+  })
+}
+
+/** A sink of the application must never change an answer. */
+function safely<Parameters extends unknown[]>(
+  sink: (...parameters: Parameters) => void,
+): (...parameters: Parameters) => void {
+  return (...parameters) => {
+    try {
+      sink(...parameters)
+    } catch {
+      // Nobody is left to tell.
+    }
+  }
+}
+
+/** For the default log: codes, which are ours or standard, and no driver text, which may hold values. */
+function describe(error: unknown): string {
+  if (error instanceof ChumboError)
+    return error.cause === undefined ? error.code : `${error.code} ← ${describe(error.cause)}`
+  if (error instanceof Error) return 'code' in error ? `${error.name} ${String(error.code)}` : error.name
+  return typeof error
+}

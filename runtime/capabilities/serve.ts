@@ -1,0 +1,334 @@
+// runtime/capabilities/serve.ts — rows and code become one official server per request, holding what that request needs.
+
+import { McpServer, type Implementation } from '@modelcontextprotocol/server'
+
+import { createContext, type SupabaseMcpContext } from '../context.ts'
+import type { Environment } from '../environment.ts'
+import { ChumboError, refusal } from '../errors.ts'
+import type { CatalogCache } from '../gate/catalog-cache.ts'
+import type { EnterAnswer, Gate, GateError } from '../gate/gate.ts'
+import { schemaOutdated } from '../gate/gate-error.ts'
+import type { ReceiptQueue } from '../receipts.ts'
+import type { CodeCatalog } from './code-catalog.ts'
+import type { DefinedTool } from './define.ts'
+import type { Exchange } from './exchange.ts'
+import { createBoundary } from './boundary.ts'
+import {
+  createFacade,
+  type CodeKind,
+  type Facade,
+  type Registration,
+  type SupabaseMcpServer,
+} from './facade.ts'
+import { serveSqlCall } from './sql-tool.ts'
+import { serveToolList } from './tool-list.ts'
+
+/** What an application offers from code. */
+export interface CodeOptions {
+  readonly tools: readonly DefinedTool[]
+  readonly register?:
+    ((server: SupabaseMcpServer, ctx: SupabaseMcpContext) => void | Promise<void>) | undefined
+  /** Scopes to use instead of those the database names. */
+  readonly resolveScopes?:
+    ((ctx: SupabaseMcpContext) => readonly string[] | Promise<readonly string[]>) | undefined
+  /** What to add to the context as `ctx.extra`. */
+  readonly extend?: ((ctx: SupabaseMcpContext) => object | Promise<object>) | undefined
+  readonly instructions?:
+    string | ((ctx: SupabaseMcpContext) => string | undefined | Promise<string | undefined>) | undefined
+}
+
+/** What serving needs; one object for the life of the app. */
+export interface ServeOptions {
+  readonly serverInfo: Implementation
+  readonly environment: Environment
+  readonly gate: Gate
+  readonly cache: CatalogCache
+  readonly code: CodeOptions
+  readonly catalog: CodeCatalog
+  readonly receipts: ReceiptQueue
+  readonly onError: (error: unknown, traceId: string) => void
+}
+
+/** Milliseconds a repeated call waits for the first one with its key; well inside the platform's request limit. */
+const longestWait = 10_000
+
+/** Builds the official server that answers one message. */
+export async function buildServer(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
+  const { method, params } = exchange
+  const name = typeof params['name'] === 'string' ? params['name'] : ''
+  switch (method) {
+    case 'tools/list':
+      return listTools(exchange, options)
+    case 'tools/call':
+      return callTool(exchange, name, options)
+    case 'prompts/get':
+      return admitCall(exchange, { kind: 'prompt', name }, options)
+    case 'resources/read':
+      return readResource(exchange, options)
+    case 'resources/list':
+    case 'resources/templates/list':
+      return describe(exchange, ['resource', 'resource_template'], options)
+    case 'prompts/list':
+      return describe(exchange, ['prompt'], options)
+    case 'completion/complete':
+      return describe(exchange, ['resource', 'resource_template', 'prompt'], options)
+    case 'initialize':
+    case 'server/discover':
+    case 'subscriptions/listen':
+      return describe(exchange, ['tool', 'resource', 'resource_template', 'prompt'], options)
+    default:
+      // ping, notifications, and what the SDK will refuse: nothing of ours is involved.
+      return newServer(options, null)
+  }
+}
+
+async function callTool(exchange: Exchange, name: string, options: ServeOptions): Promise<McpServer> {
+  const { code, cache } = options
+  const isDefined = code.tools.some((tool) => tool.definition.name === name)
+  const mayBeCode = isDefined || (code.register !== undefined && !cache.isSql(name))
+  return mayBeCode ? admitCall(exchange, { kind: 'tool', name }, options) : sqlServer(exchange, name, options)
+}
+
+function sqlServer(exchange: Exchange, name: string, options: ServeOptions): McpServer {
+  const server = newServer(options, null)
+  // Low level, because Postgres validates the arguments and nothing else of the SDK's dispatch is needed.
+  server.server.setRequestHandler('tools/call', () => serveSqlCall(exchange, name, options))
+  return server
+}
+
+/** A call that code answers: admitted first, then only what was called is built. */
+async function admitCall(
+  exchange: Exchange,
+  called: Registration,
+  options: ServeOptions,
+): Promise<McpServer> {
+  const { kind, name } = called
+  const answer = await enterCall(exchange, called, options)
+  if (answer === undefined) return newServer(options, null)
+  if (answer.outcome === 'sql') {
+    options.cache.learnSql(name)
+    return sqlServer(exchange, name, options)
+  }
+  if (answer.outcome === 'refused' || answer.outcome === 'replayed') {
+    const server = newServer(options, answer)
+    const boundary = createBoundary(exchange, options)
+    if (kind === 'tool') {
+      server.server.setRequestHandler('tools/call', () => boundary.settledToolCall(name, answer))
+      return server
+    }
+    server.server.registerCapabilities(kind === 'prompt' ? { prompts: {} } : { resources: {} })
+    const refuse = (): never => boundary.refuse(called, answer.error)
+    server.server.setRequestHandler(kind === 'prompt' ? 'prompts/get' : 'resources/read', refuse)
+    return server
+  }
+
+  if (answer.receipt != null) {
+    exchange.opened = {
+      handle: answer.receipt,
+      startedAt: performance.now(),
+      capability: name,
+      isKeyed: exchange.facts['idempotency_key_hash'] !== undefined,
+      isClosed: false,
+    }
+  }
+  const { server } = await assemble(
+    exchange,
+    answer,
+    options,
+    (registration) => registration.kind === kind && registration.name === name,
+  )
+  return server
+}
+
+async function enterCall(
+  exchange: Exchange,
+  { kind, name }: Registration,
+  options: ServeOptions,
+): Promise<EnterAnswer | undefined> {
+  const startedAt = performance.now()
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await enter(exchange, options, {
+      operation: 'call',
+      kind,
+      name,
+      has_code: true,
+      attempt,
+      may_wait: performance.now() - startedAt < longestWait,
+    })
+    if (answer?.outcome !== 'wait') return answer
+    await new Promise((resolve) => setTimeout(resolve, Math.min(25 * 2 ** attempt, 1_000)))
+  }
+}
+
+async function readResource(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
+  const uri = typeof exchange.params['uri'] === 'string' ? exchange.params['uri'] : ''
+  // The first read of a process learns what code registers; from then on a URI leads to its name at once.
+  if (options.catalog.findResource(uri) === undefined)
+    await describe(exchange, ['resource', 'resource_template'], options)
+  if (exchange.httpError !== undefined) return newServer(options, null)
+  const found = options.catalog.findResource(uri)
+  return admitCall(exchange, found ?? { kind: 'resource', name: '' }, options)
+}
+
+/** A request that shows or completes: every registration this caller may use is built. */
+async function describe(
+  exchange: Exchange,
+  kinds: readonly CodeKind[],
+  options: ServeOptions,
+): Promise<McpServer> {
+  const described = await describeAll(exchange, kinds, options, null)
+  return described?.facade.mcp ?? newServer(options, null)
+}
+
+async function listTools(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
+  const server = newServer(options, null)
+  server.server.setRequestHandler('tools/list', (request) =>
+    serveToolList(request.params?.cursor, {
+      cache: options.cache,
+      list: (after, knownRevision) =>
+        describeAll(exchange, ['tool'], options, { after, known_revision: knownRevision }),
+    }),
+  )
+  return server
+}
+
+/** A description of what this caller may use, with the code part registered. */
+export interface Description {
+  readonly answer: EnterAnswer
+  readonly facade: BuiltFacade
+}
+
+async function describeAll(
+  exchange: Exchange,
+  kinds: readonly CodeKind[],
+  options: ServeOptions,
+  page: { readonly after: string | undefined; readonly known_revision: number | undefined } | null,
+): Promise<Description | undefined> {
+  const { catalog } = options
+  for (;;) {
+    const asked = new Set(catalog.names(kinds))
+    const answer = await enter(exchange, options, {
+      operation: page === null ? 'describe' : 'list',
+      kind: kinds.join(','),
+      code_names: [...asked],
+      ...page,
+    })
+    if (answer === undefined) return undefined
+    let hasNews = false
+    const facade = await assemble(exchange, answer, options, (registration) => {
+      if (!kinds.includes(registration.kind)) return false
+      hasNews ||= !asked.has(registration.name)
+      return answer.code?.[registration.name] ?? answer.server?.unregistered !== 'refuse'
+    })
+    // A name seen for the first time may have a row that forbids it: ask once more, with that name.
+    if (!hasNews) return { answer, facade }
+  }
+}
+
+/** The facade with the official server under it. */
+export type BuiltFacade = Facade & { readonly mcp: McpServer }
+
+async function assemble(
+  exchange: Exchange,
+  answer: EnterAnswer,
+  options: ServeOptions,
+  admits: (registration: Registration) => boolean,
+): Promise<BuiltFacade & { readonly server: SupabaseMcpServer }> {
+  const { code, catalog } = options
+  const ctx = await buildContext(exchange, answer, options)
+  const mcp = newServer(options, answer, await resolveInstructions(answer, ctx, code))
+  const facade = createFacade({
+    server: mcp,
+    scopes: ctx.scopes,
+    admits(registration) {
+      catalog.learn(registration)
+      return admits(registration)
+    },
+    wrap: createBoundary(exchange, options).wrap,
+  })
+  for (const { definition, handler } of code.tools) {
+    const { name, scopes = [], ...config } = definition
+    facade.server.withScopes(scopes).registerTool(name, config, (args: unknown) => handler(args, ctx))
+  }
+  await code.register?.(facade.server, ctx)
+  return { ...facade, mcp }
+}
+
+async function buildContext(
+  exchange: Exchange,
+  answer: EnterAnswer,
+  { environment, gate, code }: ServeOptions,
+): Promise<SupabaseMcpContext> {
+  const { request, identity, traceId } = exchange
+  const build = (scopes: readonly string[]): SupabaseMcpContext =>
+    createContext({ request, identity, environment, gate, scopes, traceId })
+  let ctx = build(answer.scopes ?? [])
+  if (code.resolveScopes !== undefined) ctx = build(await code.resolveScopes(Object.freeze(ctx)))
+  if (code.extend === undefined) return Object.freeze(ctx)
+  const extra: unknown = Object.freeze({ ...(await code.extend(Object.freeze(ctx))) })
+  return Object.freeze(
+    Object.create(ctx, { extra: { value: extra, enumerable: true } }) as SupabaseMcpContext,
+  )
+}
+
+async function resolveInstructions(
+  { server }: EnterAnswer,
+  ctx: SupabaseMcpContext,
+  { instructions }: CodeOptions,
+): Promise<string | undefined> {
+  if (server?.instructions != null) return server.instructions
+  return typeof instructions === 'function' ? await instructions(ctx) : instructions
+}
+
+/** One round trip. An answer that must become an HTTP error is noted on the exchange, and nothing comes back. */
+export async function enter(
+  exchange: Exchange,
+  { gate, cache }: Pick<ServeOptions, 'gate' | 'cache'>,
+  question: Readonly<Record<string, unknown>>,
+): Promise<EnterAnswer | undefined> {
+  try {
+    const answer = await gate.enter({ ...exchange.facts, ...question })
+    cache.learn(answer.revision, answer.entries)
+    const failed = httpErrorOf(answer.error)
+    if (failed === undefined) return answer
+    exchange.httpError = failed
+  } catch (error) {
+    exchange.httpError = error instanceof ChumboError ? error : refusal('internal_error', { cause: error })
+  }
+  return undefined
+}
+
+/** Refusals that concern the whole request and not one capability. */
+export function httpErrorOf(error: GateError | null | undefined): ChumboError | undefined {
+  switch (error?.code) {
+    case 'session_revoked':
+      return refusal('session_revoked')
+    case 'unknown_server':
+      return refusal('not_found')
+    case 'schema_outdated':
+      return schemaOutdated(error.found ?? null)
+    default:
+      return undefined
+  }
+}
+
+function newServer(
+  { serverInfo }: ServeOptions,
+  answer: EnterAnswer | null,
+  instructions?: string,
+): McpServer {
+  const { name, version, title } = answer?.server ?? {}
+  return new McpServer(
+    {
+      ...serverInfo,
+      ...(name == null ? {} : { name }),
+      ...(version == null ? {} : { version }),
+      ...(title == null ? {} : { title }),
+    },
+    {
+      // Declared up front: a server built for one call still says that there are tools. Nothing is ever pushed.
+      capabilities: { tools: { listChanged: false } },
+      ...(instructions === undefined ? {} : { instructions }),
+    },
+  )
+}

@@ -1,0 +1,72 @@
+// runtime/capabilities/sql-tool.ts — one round trip for a SQL tool, and its answer as the protocol's result.
+
+import { ProtocolError, ProtocolErrorCode, type CallToolResult } from '@modelcontextprotocol/server'
+
+import { ChumboError, refusal } from '../errors.ts'
+import type { CallAnswer } from '../gate/gate.ts'
+import { toolError } from '../results/tool-error.ts'
+import { notFound } from './boundary.ts'
+import type { Exchange } from './exchange.ts'
+import { httpErrorOf, type ServeOptions } from './serve.ts'
+
+/** Calls a SQL tool. */
+export async function serveSqlCall(
+  exchange: Exchange,
+  name: string,
+  { gate, cache, onError }: Pick<ServeOptions, 'gate' | 'cache' | 'onError'>,
+): Promise<CallToolResult> {
+  const { facts, traceId } = exchange
+  try {
+    const answer = await gate.call({
+      capability: name,
+      argumentsText: exchange.argumentsText(),
+      request: facts,
+    })
+    cache.learn(answer.revision)
+    if (answer.outcome !== 'refused' && answer.outcome !== 'moved') cache.learnSql(name)
+    return toResult(answer, { exchange, name })
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error
+    const failure = error instanceof ChumboError ? error : refusal('internal_error', { cause: error })
+    onError(failure, traceId)
+    // A tool that ran out of time is the tool's failure; anything else stopped before or around it.
+    if (failure.code === 'timeout') return toolError({ code: 'timeout' }, traceId)
+    exchange.httpError = failure
+    throw new ProtocolError(ProtocolErrorCode.InternalError, failure.message)
+  }
+}
+
+function toResult(
+  { outcome, result, error, truncated, row_cap: rowCap }: CallAnswer,
+  { exchange, name }: { readonly exchange: Exchange; readonly name: string },
+): CallToolResult {
+  const { traceId } = exchange
+  if ((outcome === 'ok' || outcome === 'replayed') && result != null) {
+    const cut =
+      truncated === true
+        ? [{ type: 'text' as const, text: `Cut after ${rowCap} rows; narrow the request to see others.` }]
+        : []
+    return {
+      // The database's own text: it keeps digits that the parsed form could not.
+      content: [{ type: 'text', text: result }, ...cut],
+      structuredContent: JSON.parse(result) as Record<string, unknown>,
+    }
+  }
+  if (outcome === 'moved') {
+    return toolError(
+      { code: 'tool_unavailable', hint: 'Call it again: its registration changed a moment ago.' },
+      traceId,
+    )
+  }
+  const failure = error ?? { code: 'tool_failed' }
+  const httpError = httpErrorOf(failure)
+  if (httpError !== undefined) {
+    exchange.httpError = httpError
+    throw new ProtocolError(ProtocolErrorCode.InternalError, httpError.message)
+  }
+  if (failure.code === 'unknown_capability') {
+    throw notFound('tool', name)
+  }
+  if (failure.retry_after != null) exchange.retryAfter = failure.retry_after
+  return toolError(failure, traceId)
+}

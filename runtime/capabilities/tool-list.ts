@@ -1,0 +1,93 @@
+// runtime/capabilities/tool-list.ts — one page of tools: rows from the database, then code that has no row.
+
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type ListToolsResult,
+  type RegisteredTool,
+} from '@modelcontextprotocol/server'
+
+import type { CatalogCache, Definition } from '../gate/catalog-cache.ts'
+import { toJsonSchema } from './schema.ts'
+import type { Description } from './serve.ts'
+
+/** What a list is made from. */
+export interface ToolListOptions {
+  readonly cache: CatalogCache
+  readonly list: (
+    after: string | undefined,
+    knownRevision: number | undefined,
+  ) => Promise<Description | undefined>
+}
+
+/** Answers `tools/list`. Pages end, hold no name twice, and equal what the caller can call. */
+export async function serveToolList(
+  cursor: string | undefined,
+  { cache, list }: ToolListOptions,
+): Promise<ListToolsResult> {
+  const after = cursor === undefined ? undefined : decodeCursor(cursor)
+  let description = await list(after, cache.revision())
+  // The cache may hold another page of this revision than the one asked for.
+  if (description?.answer.entries?.some((entry) => cache.definition(entry) === undefined) === true) {
+    description = await list(after, undefined)
+  }
+  if (description === undefined) return { tools: [] }
+  const { answer, facade } = description
+
+  const tools: Definition[] = []
+  for (const entry of answer.entries ?? []) {
+    const definition = cache.definition(entry)
+    // A row whose handler this program does not have cannot run, so it is not offered.
+    if (
+      definition !== undefined
+      && (entry.handler === 'sql' || facade.tools.get(entry.name)?.enabled === true)
+    ) {
+      tools.push(definition)
+    }
+  }
+  if (answer.next == null) {
+    const withoutRow = [...facade.tools].filter(
+      ([name, tool]) => tool.enabled && answer.code?.[name] === undefined,
+    )
+    tools.push(...withoutRow.map(([name, tool]) => describeTool(name, tool)).sort(byName))
+  }
+  return {
+    // Rows were checked when they were registered, and code when it was converted.
+    tools: tools as unknown as ListToolsResult['tools'],
+    ...(answer.next == null ? {} : { nextCursor: encodeCursor(answer.next) }),
+  }
+}
+
+function describeTool(name: string, tool: RegisteredTool): Definition {
+  const { title, description, inputSchema, outputSchema, annotations, icons, _meta } = tool
+  return {
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    inputSchema:
+      inputSchema === undefined ? { type: 'object', properties: {} } : toJsonSchema(inputSchema, 'input'),
+    ...(outputSchema === undefined ? {} : { outputSchema: toJsonSchema(outputSchema, 'output') }),
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(icons === undefined ? {} : { icons }),
+    ...(_meta === undefined ? {} : { _meta }),
+  }
+}
+
+function byName(a: Definition, b: Definition): number {
+  return a.name < b.name ? -1 : 1
+}
+
+/** Opaque to clients; it grants nothing, since every page is filtered anew. */
+function encodeCursor(name: string): string {
+  return btoa(name)
+}
+
+function decodeCursor(cursor: string): string {
+  try {
+    const name = atob(cursor)
+    if (/^[A-Za-z0-9_-]{1,64}$/.test(name)) return name
+  } catch {
+    // Not base64: refused below like any other cursor that is not ours.
+  }
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Invalid cursor')
+}

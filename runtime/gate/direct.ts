@@ -1,0 +1,148 @@
+// runtime/gate/direct.ts — the gate over a Postgres connection: the whole transaction leaves in one write.
+
+import postgres from 'postgres'
+
+import { callAnswer, enterAnswer, type Gate } from './gate.ts'
+import { schemaOutdated, toGateError } from './gate-error.ts'
+
+/** What the gate over a connection is made of. */
+export interface DirectGateOptions {
+  /** `postgres://` URL of a login that is a member of anon, authenticated and chumbo_runtime, and of nothing else. */
+  readonly url: string
+  readonly server: string
+  /** Connections at most. */
+  readonly max?: number
+  readonly statementTimeoutMs?: number
+}
+
+/** A direct gate also lets handlers query as their caller. */
+export interface DirectGate extends Gate {
+  readonly name: 'direct'
+  /** Runs one statement in a transaction of its own, with the caller's role and claims. */
+  readonly queryAs: (
+    caller: CallerSettings,
+    strings: TemplateStringsArray,
+    values: readonly unknown[],
+  ) => Promise<readonly Record<string, unknown>[]>
+}
+
+/** Who a statement of a handler runs as. */
+export interface CallerSettings {
+  readonly role: string
+  readonly claims: Readonly<Record<string, unknown>>
+}
+
+/** Opens the gate over a connection; nothing connects before the first call. */
+export function createDirectGate({
+  url,
+  server,
+  max = 10,
+  statementTimeoutMs = 8_000,
+}: DirectGateOptions): DirectGate {
+  const sql = postgres(url, {
+    max,
+    // Transaction poolers hand every transaction another backend, where a prepared statement does not exist.
+    prepare: new URL(url).port !== '6543',
+    fetch_types: false,
+    connect_timeout: 5,
+    idle_timeout: 60,
+    onnotice: () => {},
+    connection: { application_name: 'chumbo' },
+  })
+
+  // Everything a call relies on is set anew, transaction-locally, before anything else: what an earlier call left on a
+  // pooled connection never matters. The role comes first, for it decides what the rest may do.
+  const opening = (role: string): string =>
+    `begin isolation level read committed read write; set local role ${role}; `
+    + `set local statement_timeout = ${statementTimeoutMs}; set local search_path = ''; set local row_security = on; `
+    + `set local "request.jwt.claims" = ''; set local "request.jwt.claim.sub" = ''`
+
+  /** Sends opening, statement and commit together, so the server answers all three in one round trip. */
+  async function transact<Row>(
+    role: string,
+    statement: (connection: postgres.ReservedSql) => readonly Promise<unknown>[],
+  ): Promise<Row[]> {
+    let connection: postgres.ReservedSql
+    try {
+      connection = await sql.reserve()
+    } catch (error) {
+      throw toFailure(error)
+    }
+    try {
+      const statements = [
+        connection.unsafe(opening(role)).simple(),
+        ...statement(connection),
+        connection.unsafe('commit').simple(),
+      ]
+      const results = await Promise.allSettled(statements)
+      const failed = results.find((result) => result.status === 'rejected')
+      if (failed !== undefined) throw toFailure(failed.reason)
+      const answer = results.at(-2) as PromiseFulfilledResult<Row[]>
+      return answer.value
+    } finally {
+      connection.release()
+    }
+  }
+
+  async function rpc(statement: (connection: postgres.ReservedSql) => Promise<unknown>): Promise<unknown> {
+    try {
+      const [row] = await transact<{ answer: string }>('chumbo_runtime', (connection) => [
+        statement(connection),
+      ])
+      return row === undefined ? null : JSON.parse(row.answer)
+    } catch (error) {
+      if (!isOutdated(error)) throw error
+      throw schemaOutdated(await installedVersion(), error)
+    }
+  }
+
+  async function installedVersion(): Promise<number | null> {
+    const rows = await transact<{ version: number }>('chumbo_runtime', (connection) => [
+      connection`select public.chumbo_version() as version`,
+    ]).catch(() => [])
+    return rows[0]?.version ?? null
+  }
+
+  return {
+    name: 'direct',
+    async call({ capability, argumentsText, request }) {
+      const facts = JSON.stringify(request)
+      const answer = await rpc(
+        (connection) => connection`
+          select public.chumbo_call(${server}, ${capability}, ${argumentsText}::text::jsonb, ${facts}::text::jsonb)::text as answer`,
+      )
+      return callAnswer.parse(answer)
+    },
+    async enter(request) {
+      const facts = JSON.stringify(request)
+      const answer = await rpc(
+        (connection) =>
+          connection`select public.chumbo_enter(${server}, ${facts}::text::jsonb)::text as answer`,
+      )
+      return enterAnswer.parse(answer)
+    },
+    async finish(receipts) {
+      const list = JSON.stringify(receipts)
+      await rpc((connection) => connection`select public.chumbo_finish(${list}::text::jsonb)::text as answer`)
+    },
+    queryAs({ role, claims }, strings, values) {
+      const text = JSON.stringify(claims)
+      return transact(role === 'authenticated' ? 'authenticated' : 'anon', (connection) => [
+        connection`select set_config('request.jwt.claims', ${text}, true)`,
+        connection(strings, ...(values as postgres.ParameterOrFragment<never>[])),
+      ])
+    },
+    async close() {
+      await sql.end({ timeout: 5 })
+    },
+  }
+}
+
+function toFailure(error: unknown): Error {
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return toGateError({ code, cause: error })
+}
+
+function isOutdated(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'schema_outdated'
+}

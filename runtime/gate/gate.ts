@@ -1,0 +1,110 @@
+// runtime/gate/gate.ts — the contract between the runtime and the database: three RPCs, one answer type each.
+
+import { z } from 'zod'
+
+/** The newest migration this version of the runtime calls. `tests/unit/tooling` holds it against `sql/migrations`. */
+export const requiredSchema = 10
+
+/** What can be asked about before code answers. */
+export type CapabilityKind = 'tool' | 'resource' | 'prompt'
+
+/** One verified request, as the RPCs take it; built by `request-facts.ts` only. */
+export type RequestFacts = Readonly<Record<string, unknown>>
+
+const gateError = z.looseObject({
+  code: z.string(),
+  message: z.string().nullish(),
+  hint: z.string().nullish(),
+  retry_after: z.number().nullish(),
+  scopes: z.array(z.string()).nullish(),
+  needed: z.number().nullish(),
+  found: z.number().nullish(),
+})
+
+const serverFacts = z.object({
+  name: z.string().nullable(),
+  version: z.string().nullable(),
+  title: z.string().nullable(),
+  instructions: z.string().nullable(),
+  unregistered: z.enum(['serve', 'refuse']),
+})
+
+const entry = z.object({
+  id: z.number(),
+  name: z.string(),
+  kind: z.string(),
+  handler: z.enum(['sql', 'typescript']),
+  definition: z.looseObject({ name: z.string() }).optional(),
+})
+
+const receiptHandle = z.object({ id: z.string(), created_at: z.string() })
+
+/** What `chumbo_call` returns. */
+export const callAnswer = z.object({
+  outcome: z.enum(['ok', 'tool_error', 'refused', 'replayed', 'moved']),
+  revision: z.number().nullish(),
+  /** JSON text, so that no reader on the way rounds its numbers. */
+  result: z.string().nullish(),
+  error: gateError.nullish(),
+  truncated: z.boolean().nullish(),
+  row_cap: z.number().nullish(),
+})
+
+/** What `chumbo_enter` returns. */
+export const enterAnswer = z.object({
+  outcome: z.enum(['listed', 'admitted', 'replayed', 'refused', 'wait', 'sql']),
+  revision: z.number().nullish(),
+  server: serverFacts.nullish(),
+  scopes: z.array(z.string()).nullish(),
+  entries: z.array(entry).optional(),
+  next: z.string().nullish(),
+  /** Of the code names asked about, those with a row, and whether this caller may use them. */
+  code: z.record(z.string(), z.boolean()).optional(),
+  receipt: receiptHandle.nullish(),
+  result: z.string().nullish(),
+  error: gateError.nullish(),
+})
+
+export type GateError = z.infer<typeof gateError>
+export type ServerFacts = z.infer<typeof serverFacts>
+export type CatalogEntry = z.infer<typeof entry>
+export type ReceiptHandle = z.infer<typeof receiptHandle>
+export type CallAnswer = z.infer<typeof callAnswer>
+export type EnterAnswer = z.infer<typeof enterAnswer>
+
+/** A call of a SQL tool. */
+export interface CallInput {
+  readonly capability: string
+  /** The arguments as JSON text; numbers keep every digit they were sent with. */
+  readonly argumentsText: string
+  readonly request: RequestFacts
+}
+
+/** How a TypeScript call ended. */
+export interface FinishedReceipt extends ReceiptHandle {
+  readonly outcome: 'ok' | 'tool_error' | 'refused' | 'failed'
+  readonly code?: string
+  readonly capability?: string
+  readonly kind?: string
+  readonly bytes?: number
+  readonly duration_ms: number
+  /** The answer as JSON text, given only when the call carried an idempotency key. */
+  readonly result?: string
+}
+
+/**
+ * The way to the database. `rest` and `direct` obey this contract and one test suite.
+ *
+ * Every method rejects with a `ChumboError`: `database_unavailable` when nobody answered, `schema_outdated` when the
+ * RPC is not there, `timeout`, else `internal_error`. A refusal of the caller is an answer and not a rejection.
+ */
+export interface Gate {
+  readonly name: 'rest' | 'direct'
+  /** Admits and runs a SQL tool and leaves its receipt: one round trip. */
+  readonly call: (input: CallInput) => Promise<CallAnswer>
+  /** Admits what code answers: one round trip. */
+  readonly enter: (request: RequestFacts) => Promise<EnterAnswer>
+  /** Closes receipts that `enter` opened. */
+  readonly finish: (receipts: readonly FinishedReceipt[]) => Promise<void>
+  readonly close: () => Promise<void>
+}

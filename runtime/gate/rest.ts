@@ -1,0 +1,80 @@
+// runtime/gate/rest.ts — the gate over the Data API, with the project's secret key. The default: it needs no login.
+
+import { createAdminClient } from '@supabase/server/core'
+
+import { toSupabaseEnv, type Environment } from '../environment.ts'
+import { refusal } from '../errors.ts'
+import { callAnswer, enterAnswer, type Gate } from './gate.ts'
+import { schemaOutdated, toGateError } from './gate-error.ts'
+
+/** What the gate over the Data API is made of. */
+export interface RestGateOptions {
+  readonly environment: Environment
+  readonly server: string
+  readonly fetch?: typeof fetch | undefined
+  /** Milliseconds after which a silent Data API counts as away. Postgres itself gives up earlier, at its own timeout. */
+  readonly timeoutMs?: number
+}
+
+/**
+ * Opens the gate over the Data API.
+ *
+ * @throws {ChumboError} `server_misconfigured` without a secret key.
+ */
+export function createRestGate({ environment, server, fetch, timeoutMs = 30_000 }: RestGateOptions): Gate {
+  const [keyName] = 'default' in environment.secretKeys ? ['default'] : Object.keys(environment.secretKeys)
+  if (keyName === undefined) {
+    throw refusal('server_misconfigured', {
+      sentence: 'The gate to the database has no key.',
+      hint: 'Set SUPABASE_SECRET_KEYS, or CHUMBO_DB_URL for a direct connection.',
+    })
+  }
+  const client = createAdminClient({
+    env: toSupabaseEnv(environment),
+    auth: { keyName },
+    ...(fetch === undefined ? {} : { supabaseOptions: { global: { fetch } } }),
+  })
+
+  async function rpc(name: string, parameters: Record<string, unknown>): Promise<unknown> {
+    // Never ended by the caller's disconnect: effect, receipt and key commit together or not at all.
+    const { data, error, status } = await client
+      .rpc(name, parameters)
+      .retry(false)
+      .abortSignal(AbortSignal.timeout(timeoutMs))
+    if (error === null) return data
+    const failure = toGateError({ code: error.code, status, cause: error })
+    throw failure.code === 'schema_outdated' ? schemaOutdated(await installedVersion(), error) : failure
+  }
+
+  async function installedVersion(): Promise<number | null> {
+    const { data } = await client
+      .rpc('chumbo_version')
+      .retry(false)
+      .abortSignal(AbortSignal.timeout(timeoutMs))
+    return typeof data === 'number' ? data : null
+  }
+
+  return {
+    name: 'rest',
+    async call({ capability, argumentsText, request }) {
+      const parameters = { server, capability, arguments: rawJson(argumentsText), request }
+      return callAnswer.parse(await rpc('chumbo_call', parameters))
+    },
+    async enter(request) {
+      return enterAnswer.parse(await rpc('chumbo_enter', { server, request }))
+    },
+    async finish(receipts) {
+      await rpc('chumbo_finish', { receipts })
+    },
+    async close() {},
+  }
+}
+
+/** A value that is written into the request body as this text; see `JSON.rawJSON`, which takes primitives only. */
+function rawJson(text: string): unknown {
+  return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined && String(value) !== context.source
+      ? (JSON as unknown as { rawJSON: (source: string) => unknown }).rawJSON(context.source)
+      : value,
+  ) as unknown
+}

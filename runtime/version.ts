@@ -1,0 +1,3 @@
+// runtime/version.ts — the version of this package; a test holds it against package.json.
+
+export const version = '0.1.0'
