@@ -1,5 +1,5 @@
 // tests/support/build.ts — makes dist/ anew: compiled runtime and command line, their other files beside them.
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, readFileSync, rmSync } from 'node:fs'
 import { extname, join } from 'node:path'
 
@@ -11,7 +11,7 @@ const dist = join(repositoryRoot, 'dist')
 rmSync(dist, { recursive: true, force: true })
 
 const compiler = join(repositoryRoot, 'node_modules/typescript/bin/tsc')
-execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
+spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
   cwd: repositoryRoot,
   stdio: 'inherit',
 })
