@@ -160,12 +160,16 @@ async function assemble(options: StackOptions, cleanups: (() => Promise<void> | 
     alice: await createUser(admin, { email: 'alice@example.test', password: 'alice-password' }),
     bob: await createUser(admin, { email: 'bob@example.test', password: 'bob-password' }),
   }
-  if (install === 'push') await installWithSupabaseCli(project, url('postgres'))
-  if (install === 'direct') {
-    const owner = connect(url('postgres'), 1)
-    await installDirectly(project, owner).finally(() => owner.end({ timeout: 1 }))
-  }
-  await createChumboLogin(admin, secrets)
+  // Deno loads the functions while the migrations are applied: both are waiting for a process of their own.
+  await together([
+    async () => {
+      await installProject()
+      await createChumboLogin(admin, secrets)
+    },
+    async () => {
+      if (Object.keys(functions).length > 0) await runner.start()
+    },
+  ])
 
   // Services
   const tokens = await createTokens(secrets)
@@ -201,7 +205,13 @@ async function assemble(options: StackOptions, cleanups: (() => Promise<void> | 
     verifyJwt: config.verifyJwt,
     log,
   })
-  if (Object.keys(functions).length > 0) await runner.start()
+
+  async function installProject(): Promise<void> {
+    if (install === 'push') await installWithSupabaseCli(project, url('postgres'))
+    if (install !== 'direct') return
+    const owner = connect(url('postgres'), 1)
+    await installDirectly(project, owner).finally(() => owner.end({ timeout: 1 }))
+  }
 
   let stopping: Promise<void> | undefined
   function stop(): Promise<void> {
@@ -244,6 +254,12 @@ async function unwind(cleanups: (() => Promise<void> | void)[]): Promise<void> {
       // A connection to a server that is gone cannot be closed politely, and nobody is left to be told.
     }
   }
+}
+
+/** Runs all of them to their end before it reports the first failure, so that none works on behind the cleanup. */
+async function together(tasks: readonly (() => Promise<void>)[]): Promise<void> {
+  const outcomes = await Promise.allSettled(tasks.map((task) => task()))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
 function connect(url: string, max: number): postgres.Sql {

