@@ -44,15 +44,18 @@ export interface Registration {
 export interface Facade {
   readonly server: SupabaseMcpServer
   readonly tools: ReadonlyMap<string, RegisteredTool>
+  readonly kinds: ReadonlySet<CodeKind>
 }
 
 /** Builds the facade of one request over one official server. */
 export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): Facade {
   const tools = new Map<string, RegisteredTool>()
+  const kinds = new Set<CodeKind>()
 
   function registerTool(name: string, config: ToolConfig, callback: AnyCallback): RegisteredTool {
     const registration: Registration = { kind: 'tool', name }
     if (!admits(registration)) return withheld<RegisteredTool>()
+    kinds.add('tool')
     const { inputSchema } = config
     const guarded = isStandardSchema(inputSchema)
       ? { ...config, inputSchema: guardSchema(inputSchema) }
@@ -77,6 +80,7 @@ export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): F
     const kind = typeof uri === 'string' ? 'resource' : 'resource_template'
     const registration: Registration = { kind, name, uri }
     if (!admits(registration)) return withheld()
+    kinds.add(kind)
     const register = server.registerResource as (...parameters: unknown[]) => unknown
     const target = typeof uri === 'string' ? uri : wrapTemplate(registration, uri)
     return register.call(server, name, target, config, wrap(registration, callback))
@@ -85,6 +89,7 @@ export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): F
   function registerPrompt(name: string, config: object, callback: AnyCallback): unknown {
     const registration: Registration = { kind: 'prompt', name }
     if (!admits(registration)) return withheld()
+    kinds.add('prompt')
     const register = server.registerPrompt as (...parameters: unknown[]) => unknown
     return register.call(server, name, config, wrap(registration, callback))
   }
@@ -122,7 +127,7 @@ export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): F
     }) as SupabaseMcpServer
   }
 
-  return { server: scoped([]), tools }
+  return { server: scoped([]), tools, kinds }
 }
 
 interface ToolConfig {

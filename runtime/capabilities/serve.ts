@@ -12,7 +12,7 @@ import type { ReceiptQueue } from '../receipts.ts'
 import type { CodeCatalog } from './code-catalog.ts'
 import type { DefinedTool } from './define.ts'
 import type { Exchange } from './exchange.ts'
-import { createBoundary } from './boundary.ts'
+import { closeReceipt, createBoundary } from './boundary.ts'
 import {
   createFacade,
   type CodeKind,
@@ -110,16 +110,7 @@ async function admitCall(
     return sqlServer(exchange, name, options)
   }
   if (answer.outcome === 'refused' || answer.outcome === 'replayed') {
-    const server = newServer(options, answer)
-    const boundary = createBoundary(exchange, options)
-    if (kind === 'tool') {
-      server.server.setRequestHandler('tools/call', () => boundary.settledToolCall(name, answer))
-      return server
-    }
-    server.server.registerCapabilities(kind === 'prompt' ? { prompts: {} } : { resources: {} })
-    const refuse = (): never => boundary.refuse(called, answer.error)
-    server.server.setRequestHandler(kind === 'prompt' ? 'prompts/get' : 'resources/read', refuse)
-    return server
+    return refusingServer(exchange, called, answer, options)
   }
 
   if (answer.receipt != null) {
@@ -131,13 +122,38 @@ async function admitCall(
       isClosed: false,
     }
   }
-  const { server } = await assemble(
-    exchange,
-    answer,
-    options,
-    (registration) => registration.kind === kind && registration.name === name,
+  let isBuilt = false
+  const { mcp } = await assemble(exchange, answer, options, (registration) => {
+    const isCalled = registration.kind === kind && registration.name === name
+    isBuilt ||= isCalled
+    return isCalled
+  })
+  if (!isBuilt) {
+    // Admitted because code might know the name, and it does not, or not for this caller.
+    closeReceipt(exchange, options.receipts, { outcome: 'refused', code: 'unknown_capability' })
+    return refusingServer(exchange, called, { ...answer, error: { code: 'unknown_capability' } }, options)
+  }
+  return mcp
+}
+
+/** A server whose one answer is the database's: a refusal, or the result of the call this one repeats. */
+function refusingServer(
+  exchange: Exchange,
+  called: Registration,
+  answer: EnterAnswer,
+  options: ServeOptions,
+): McpServer {
+  const mcp = newServer(options, answer)
+  const boundary = createBoundary(exchange, options)
+  if (called.kind === 'tool') {
+    mcp.server.setRequestHandler('tools/call', () => boundary.settledToolCall(called.name, answer))
+    return mcp
+  }
+  mcp.server.registerCapabilities(called.kind === 'prompt' ? { prompts: {} } : { resources: {} })
+  mcp.server.setRequestHandler(called.kind === 'prompt' ? 'prompts/get' : 'resources/read', () =>
+    boundary.refuse(called, answer.error),
   )
-  return server
+  return mcp
 }
 
 async function enterCall(
@@ -233,7 +249,7 @@ async function assemble(
   answer: EnterAnswer,
   options: ServeOptions,
   admits: (registration: Registration) => boolean,
-): Promise<BuiltFacade & { readonly server: SupabaseMcpServer }> {
+): Promise<BuiltFacade> {
   const { code, catalog } = options
   const ctx = await buildContext(exchange, answer, options)
   const mcp = newServer(options, answer, await resolveInstructions(answer, ctx, code))
@@ -251,6 +267,12 @@ async function assemble(
     facade.server.withScopes(scopes).registerTool(name, config, (args: unknown) => handler(args, ctx))
   }
   await code.register?.(facade.server, ctx)
+  // Registering says on its own that changes are announced; a server that lives for one request announces nothing.
+  for (const kind of facade.kinds) {
+    if (kind === 'tool') continue
+    const capability = kind === 'prompt' ? 'prompts' : 'resources'
+    mcp.server.registerCapabilities({ [capability]: { listChanged: false } })
+  }
   return { ...facade, mcp }
 }
 
