@@ -8,7 +8,7 @@ import {
   addCounts,
   allOf,
   commandSuite,
-  denoResolution,
+  denoCheckSuite,
   denoSuite,
   settle,
   vitestSuite,
@@ -27,7 +27,7 @@ const suites: Readonly<Record<string, Suite>> = {
   unit: vitestSuite('unit'),
   sql: async () => settle(0, await runPgtapSuite(server)),
   roads: vitestSuite('roads'),
-  edge: allOf([...edgeEntries().map(checkEntry), denoSuite('tests/edge')]),
+  edge: allOf([...edgeEntries().map(denoCheckSuite), denoSuite('tests/edge')]),
   stack: vitestSuite('stack'),
   e2e: vitestSuite('e2e'),
   crash: vitestSuite('crash'),
@@ -42,10 +42,6 @@ function edgeEntries(): string[] {
       : [],
   )
   return ['runtime/index.ts', ...functions.filter((entry) => existsSync(join(repositoryRoot, entry)))]
-}
-
-function checkEntry(entry: string): Suite {
-  return commandSuite('deno', ['check', ...denoResolution, entry])
 }
 
 async function runSuite(name: string, suite: Suite): Promise<Counts> {

@@ -1,6 +1,15 @@
 // tests/package/package.test.ts — what `npm pack` makes can be used by somebody who has nothing but its dependencies.
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -128,6 +137,22 @@ describe('the packed package', () => {
     )
 
     await expect(run('tsc', ['-p', '.'])).resolves.toBeDefined()
+  })
+
+  it('types the function that a project receives with it', async () => {
+    cpSync(join(consumer, 'node_modules/chumbo/functions'), join(consumer, 'supabase/functions'), {
+      recursive: true,
+    })
+    const folder = join(consumer, 'supabase/functions/mcp')
+
+    const check = [
+      'check',
+      `--config=${join(folder, 'deno.json')}`,
+      ...denoResolution,
+      join(folder, 'index.ts'),
+    ]
+
+    await expect(run('deno', check)).resolves.toBeDefined()
   })
 
   it('runs its command', async () => {

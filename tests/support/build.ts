@@ -1,6 +1,6 @@
 // tests/support/build.ts — makes dist/ anew: compiled runtime and command line, their other files beside them.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 
 import { repositoryRoot } from './repository.ts'
@@ -15,6 +15,16 @@ spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
   cwd: repositoryRoot,
   stdio: 'inherit',
 })
+
+// The compiler rewrites imports in code and leaves them in declarations, where Deno would look for a source file.
+for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
+  if (!name.endsWith('.d.ts')) continue
+  const file = join(dist, name)
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8').replace(/((?:from|import\() ?'\.{1,2}\/[^']+)\.ts'/g, "$1.js'"),
+  )
+}
 
 // Code reads these through import.meta.url, so they keep their place relative to it. cli/skill ships as it is.
 const skill = join(repositoryRoot, 'cli/skill')

@@ -41,22 +41,27 @@ export function vitestSuite(project: string): Suite {
     })
 }
 
-/** The Deno tests of a folder, with the permissions an Edge Function has and no network but loopback. */
+/** The Deno tests of a folder; each states the permissions it runs with, which cannot exceed these. */
 export function denoSuite(folder: string): Suite {
   return async (env) =>
     withReportFile(async (report) => {
       const permissions = ['--no-prompt', '--allow-net=127.0.0.1', '--allow-env', '--allow-read']
-      const code = await run(
-        'deno',
-        ['test', ...denoResolution, ...permissions, `--junit-path=${report}`, folder],
-        env,
-      )
+      const flags = [...denoResolution, ...checkoutImports, ...permissions, `--junit-path=${report}`]
+      const code = await run('deno', ['test', ...flags, folder], env)
       return settle(code, countJunit(readReport(report)))
     })
 }
 
+/** One test: Deno finds no type error in what an entry reaches. */
+export function denoCheckSuite(entry: string): Suite {
+  return commandSuite('deno', ['check', ...denoResolution, ...checkoutImports, entry])
+}
+
 /** What makes Deno read the packages npm installed, and nothing from a network. */
 export const denoResolution = ['--cached-only', '--no-lock', '--node-modules-dir=manual'] as const
+
+/** Lets `chumbo` mean this checkout; by itself it would mean the last build. */
+const checkoutImports = ['--import-map=tests/edge/import-map.json'] as const
 
 export function addCounts(one: Counts, other: Counts): Counts {
   return {
