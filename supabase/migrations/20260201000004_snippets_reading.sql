@@ -59,6 +59,8 @@ create or replace function app.list_snippets(
   set search_path = ''
 as $$
 declare
+  -- Under a collation that knows every letter, because the database's own may be C, which knows only ASCII.
+  v_search text := lower(list_snippets.search collate "und-x-icu");
   v_updated_at timestamptz;
   v_id uuid;
 begin
@@ -95,9 +97,9 @@ begin
       and (list_snippets.tag is null or list_snippets.tag = any (s.tags))
       -- strpos, because it knows no wildcards: whatever is looked for is looked for as written.
       and (
-        list_snippets.search is null
-        or strpos(lower(s.title), lower(list_snippets.search)) > 0
-        or strpos(lower(s.body), lower(list_snippets.search)) > 0
+        v_search is null
+        or strpos(lower(s.title collate "und-x-icu"), v_search) > 0
+        or strpos(lower(s.body collate "und-x-icu"), v_search) > 0
       )
       and (v_id is null or (s.updated_at, s.id) < (v_updated_at, v_id))
     window newest_first as (order by s.updated_at desc, s.id desc)
