@@ -61,7 +61,11 @@ export interface SupabaseMcpOptions {
   readonly gate?: 'rest' | 'direct'
   /** Replaces the variables of the process. */
   readonly env?: EnvironmentVariables
-  readonly supabase?: { readonly env?: EnvironmentOverrides }
+  readonly supabase?: {
+    readonly env?: EnvironmentOverrides
+    /** Carries what the gate over the Data API and `ctx.supabase` send; the platform's own by default. */
+    readonly fetch?: typeof fetch
+  }
   readonly onEvent?: (event: ChumboEvent) => void
   readonly onError?: (failure: { readonly error: unknown; readonly traceId: string }) => void
 }
@@ -103,7 +107,7 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
   const gate: Gate =
     (options.gate ?? (environment.databaseUrl === undefined ? 'rest' : 'direct')) === 'direct'
       ? createDirectGate({ url: requireDatabaseUrl(environment.databaseUrl), server: slug })
-      : createRestGate({ environment, server: slug })
+      : createRestGate({ environment, server: slug, fetch: options.supabase?.fetch })
   const receipts = createReceiptQueue({
     gate,
     background: readBackground(),
@@ -112,6 +116,7 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
   const serving: ServeOptions = {
     serverInfo,
     environment,
+    fetch: options.supabase?.fetch,
     gate,
     cache: createCatalogCache(),
     catalog: createCodeCatalog(),

@@ -45,6 +45,7 @@ export interface ContextOptions {
   readonly request: Request
   readonly identity: Identity
   readonly environment: Environment
+  readonly fetch?: typeof fetch | undefined
   readonly gate: Gate
   readonly scopes: readonly string[]
   readonly traceId: string
@@ -55,6 +56,7 @@ export function createContext({
   request,
   identity,
   environment,
+  fetch: send = fetch,
   gate,
   scopes,
   traceId,
@@ -64,7 +66,7 @@ export function createContext({
   return {
     request,
     get supabase() {
-      return (supabase ??= createCallerClient(environment, identity))
+      return (supabase ??= createCallerClient({ environment, identity, send }))
     },
     ...(isDirect(gate)
       ? {
@@ -88,15 +90,24 @@ export function createContext({
   }
 }
 
+interface CallerClientOptions {
+  readonly environment: Environment
+  readonly identity: Identity
+  readonly send: typeof fetch
+}
+
 /**
  * The client of the caller. The token is added to each request on its way out, so that no property of the client holds
- * it: a handler that logs its client logs no credential.
+ * it: a handler that logs its client logs no credential. It goes to the project and to nowhere else, since the client
+ * lends its fetch to whoever asks.
  */
-function createCallerClient(environment: Environment, { credential }: Identity): SupabaseClient {
+function createCallerClient({ environment, identity, send }: CallerClientOptions): SupabaseClient {
+  const { origin } = new URL(environment.projectUrl)
   const asCaller: typeof fetch = (input, init) => {
     const request = new Request(input, init)
-    request.headers.set('Authorization', `Bearer ${credential.reveal()}`)
-    return fetch(request)
+    if (new URL(request.url).origin === origin)
+      request.headers.set('Authorization', `Bearer ${identity.credential.reveal()}`)
+    return send(request)
   }
   return createContextClient({
     env: toSupabaseEnv(environment),

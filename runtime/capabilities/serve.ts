@@ -41,6 +41,7 @@ export interface CodeOptions {
 export interface ServeOptions {
   readonly serverInfo: Implementation
   readonly environment: Environment
+  readonly fetch?: typeof fetch | undefined
   readonly gate: Gate
   readonly cache: CatalogCache
   readonly code: CodeOptions
@@ -279,11 +280,11 @@ async function assemble(
 async function buildContext(
   exchange: Exchange,
   answer: EnterAnswer,
-  { environment, gate, code }: ServeOptions,
+  { environment, fetch, gate, code }: ServeOptions,
 ): Promise<SupabaseMcpContext> {
   const { request, identity, traceId } = exchange
   const build = (scopes: readonly string[]): SupabaseMcpContext =>
-    createContext({ request, identity, environment, gate, scopes, traceId })
+    createContext({ request, identity, environment, fetch, gate, scopes, traceId })
   let ctx = build(answer.scopes ?? [])
   if (code.resolveScopes !== undefined) ctx = build(await code.resolveScopes(Object.freeze(ctx)))
   if (code.extend === undefined) return Object.freeze(ctx)
