@@ -4,6 +4,7 @@ import {
   isInputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
+  ResourceNotFoundError,
   type CallToolResult,
 } from '@modelcontextprotocol/server'
 
@@ -36,6 +37,11 @@ export function createBoundary(
     closeReceipt(exchange, receipts, ending)
   }
 
+  /** A handler that refuses on purpose has nothing to report; an operator should be woken by the rest only. */
+  function reportUnexpected(error: unknown): void {
+    if (!(error instanceof ChumboError && error.status < 500)) onError(error, traceId)
+  }
+
   async function runTool(callback: AnyCallback, parameters: readonly unknown[]): Promise<unknown> {
     const [args] = parameters
     if (args instanceof RejectedArguments) {
@@ -52,7 +58,7 @@ export function createBoundary(
       close(endingOf(complete))
       return complete
     } catch (error) {
-      onError(error, traceId)
+      reportUnexpected(error)
       const failure = toolError(describeFailure(error), traceId)
       close(endingOf(failure))
       return failure
@@ -70,7 +76,7 @@ export function createBoundary(
         close({ outcome: 'tool_error', code: 'protocol_error' })
         throw error
       }
-      onError(error, traceId)
+      reportUnexpected(error)
       const failure = describeFailure(error)
       close({ outcome: 'tool_error', code: failure.code })
       throw protocolFailure(failure, traceId)
@@ -92,7 +98,11 @@ export function createBoundary(
       return toolError(error, traceId)
     },
     refuse({ kind, name }, error) {
-      if (error == null || error.code === 'unknown_capability') throw notFound(kind, name)
+      if (error == null || error.code === 'unknown_capability') {
+        throw kind === 'prompt'
+          ? notFound(kind, name)
+          : new ResourceNotFoundError(String(exchange.params['uri']))
+      }
       if (error.retry_after != null) exchange.retryAfter = error.retry_after
       throw protocolFailure(error, traceId)
     },
