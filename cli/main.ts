@@ -1,9 +1,13 @@
 #!/usr/bin/env node
 // cli/main.ts — the `chumbo` command. Each verb is a file in commands/; output.ts is the only one that prints.
 
+import { realpathSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
 import { Command, CommanderError } from 'commander'
 
 import { addDevCommand } from './commands/dev.ts'
+import { addInstallCommand } from './commands/install.ts'
 import { EXIT, EXIT_CODES_HELP, type ExitCode } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 import { CliError } from './cli-error.ts'
@@ -17,9 +21,11 @@ export async function run(args: readonly string[]): Promise<ExitCode> {
     .addHelpText('after', EXIT_CODES_HELP)
     .showHelpAfterError()
     .exitOverride()
-  addDevCommand(program, output, (result) => {
+  const finish = (result: ExitCode): void => {
     code = result
-  })
+  }
+  addInstallCommand(program, output, finish)
+  addDevCommand(program, output, finish)
   try {
     await program.parseAsync([...args], { from: 'user' })
     return code
@@ -31,5 +37,7 @@ export async function run(args: readonly string[]): Promise<ExitCode> {
   }
 }
 
-// Imported by its tests, started by the shell.
-if (import.meta.main) process.exitCode = await run(process.argv.slice(2))
+// Imported by its tests, started by the shell through a link. Node 22 has no import.meta.main yet.
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  process.exitCode = await run(process.argv.slice(2))
+}
