@@ -9,12 +9,9 @@
 // pages/      sign-in and consent              functions/  the Edge Functions in one Deno child
 // gateway.ts  one port in front of them        reaper.ts   nothing outlives us
 
-import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
-import { chmod } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-
-import postgres from 'postgres'
 
 import type { AuthContext } from './auth/context.ts'
 import { createAuthServer } from './auth/server.ts'
@@ -27,6 +24,7 @@ import { installDirectly, installWithSupabaseCli } from './install.ts'
 import { createSignInPage } from './pages/sign-in.ts'
 import { bootstrapDatabase, createChumboLogin, createUser, type TestUser } from './postgres/bootstrap.ts'
 import { createCluster } from './postgres/cluster.ts'
+import { openPool } from './postgres/pool.ts'
 import { readProjectConfig } from './project-config.ts'
 import { startReaper } from './reaper.ts'
 import { type DatabaseLogin, loadSecrets, publicJwk } from './secrets.ts'
@@ -73,7 +71,8 @@ export interface Stack {
   restartFunctions(env?: Readonly<Record<string, string>>): Promise<void>
   /** SIGKILL; the next request or restartFunctions starts them again. */
   killFunctions(): Promise<void>
-  stopPostgres(): Promise<void>
+  /** A fast shutdown, or with `crash` an immediate one, as after a power cut. */
+  stopPostgres(options?: { readonly crash?: boolean }): Promise<void>
   startPostgres(): Promise<void>
   pids(): { postgres: number; deno: number | null }
   stop(): Promise<void>
@@ -153,7 +152,7 @@ async function assemble(options: StackOptions, cleanups: (() => Promise<void> | 
   cleanups.push(() => cluster.stop())
   cleanups.push(() => runner.stop())
 
-  const admin = connect(url('supabase_admin'), 4)
+  const admin = openPool(url('supabase_admin'), 4)
   cleanups.push(() => admin.end({ timeout: 1 }))
   if (cluster.isNew) await bootstrapDatabase(admin, secrets)
   const users = {
@@ -173,7 +172,7 @@ async function assemble(options: StackOptions, cleanups: (() => Promise<void> | 
 
   // Services
   const tokens = await createTokens(secrets)
-  const authSql = connect(url('supabase_auth_admin'), 10)
+  const authSql = openPool(url('supabase_auth_admin'), 10)
   cleanups.push(() => authSql.end({ timeout: 1 }))
   const context: AuthContext = {
     sql: authSql,
@@ -184,7 +183,7 @@ async function assemble(options: StackOptions, cleanups: (() => Promise<void> | 
     secretKey: secrets.secretKey,
     publishableKey: secrets.publishableKey,
   }
-  const restSql = connect(url('authenticator'), 20)
+  const restSql = openPool(url('authenticator'), 20)
   cleanups.push(() => restSql.end({ timeout: 1 }))
   const dataApi = await createDataApi({
     sql: restSql,
@@ -209,7 +208,7 @@ async function assemble(options: StackOptions, cleanups: (() => Promise<void> | 
   async function installProject(): Promise<void> {
     if (install === 'push') await installWithSupabaseCli(project, url('postgres'))
     if (install !== 'direct') return
-    const owner = connect(url('postgres'), 1)
+    const owner = openPool(url('postgres'), 1)
     await installDirectly(project, owner).finally(() => owner.end({ timeout: 1 }))
   }
 
@@ -232,8 +231,8 @@ async function assemble(options: StackOptions, cleanups: (() => Promise<void> | 
     prepareDirectLogin: () => createChumboLogin(admin, secrets),
     restartFunctions: (env) => runner.start(env),
     killFunctions: () => runner.kill(),
-    async stopPostgres() {
-      await cluster.stop()
+    async stopPostgres(how) {
+      await cluster.stop(how)
       watch()
     },
     async startPostgres() {
@@ -260,16 +259,6 @@ async function unwind(cleanups: (() => Promise<void> | void)[]): Promise<void> {
 async function together(tasks: readonly (() => Promise<void>)[]): Promise<void> {
   const outcomes = await Promise.allSettled(tasks.map((task) => task()))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-}
-
-function connect(url: string, max: number): postgres.Sql {
-  return postgres(url, {
-    max,
-    onnotice: () => undefined,
-    // A database that was away for a moment must be found again at once; the default waits up to twenty seconds.
-    backoff: () => 0.1,
-    connection: { application_name: 'chumbo-stack' },
-  })
 }
 
 async function prepareDir(

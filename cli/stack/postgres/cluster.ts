@@ -27,8 +27,11 @@ export interface Cluster {
   readonly isNew: boolean
   pid(): number
   start(): Promise<void>
-  /** Fast shutdown: open transactions are rolled back, data is flushed. */
-  stop(): Promise<void>
+  /**
+   * Fast shutdown: open transactions are rolled back, data is flushed. With `crash` the server quits on the spot and
+   * recovers from its log at the next start, as after a power cut.
+   */
+  stop(options?: { readonly crash?: boolean }): Promise<void>
 }
 
 const FLAGS = [
@@ -61,12 +64,12 @@ export async function createCluster(options: ClusterOptions): Promise<Cluster> {
         if (!stopping) onExit(`Postgres ended by itself (${signal ?? `exit code ${code ?? 'unknown'}`}).`)
       })
     },
-    async stop() {
+    async stop({ crash = false } = {}) {
       stopping = true
       const running = child
       if (running === undefined) return
       const gone = new Promise((resolve) => running.once('exit', resolve))
-      running.kill('SIGINT')
+      running.kill(crash ? 'SIGQUIT' : 'SIGINT')
       // A backend stuck in the kernel must not hold the shutdown up for ever.
       const impatience = setTimeout(() => running.kill('SIGKILL'), 10_000)
       await gone
