@@ -358,6 +358,7 @@ declare
   v_found integer := (select max(i.number) from chumbo.installed as i);
   v_wait integer;
   v_missing text[];
+  v_can_be_given boolean;
 begin
   if v_found < (request ->> 'requires')::integer then
     refusal := jsonb_build_object('code', 'schema_outdated', 'needed', (request ->> 'requires')::integer, 'found', v_found);
@@ -394,16 +395,17 @@ begin
   where c.server_id = entry.id and c.kind = any (string_to_array(admit.kind, ',')) and c.name = admit.capability;
 
   if found_capability.id is not null and not (found_capability.is_enabled and found_capability.required_scopes <@ scopes) then
-    select array_agg(s.name order by s.name)
-    into v_missing
-    from chumbo.scopes as s
-    where s.name = any (found_capability.required_scopes) and not s.name = any (scopes);
+    -- A scope that is no longer defined can be given to nobody.
+    select array_agg(wanted order by wanted), bool_and(coalesce(s.is_requestable, false))
+    into v_missing, v_can_be_given
+    from unnest(found_capability.required_scopes) as wanted
+    left join chumbo.scopes as s on s.name = wanted
+    where not wanted = any (scopes);
 
     -- Told apart from unknown only where the caller could be given every missing scope.
     refusal := case
-      when found_capability.is_enabled and not exists (
-        select from chumbo.scopes as s where s.name = any (v_missing) and not s.is_requestable
-      ) then jsonb_build_object('code', 'scope_required', 'scopes', to_jsonb(v_missing))
+      when found_capability.is_enabled and v_can_be_given
+        then jsonb_build_object('code', 'scope_required', 'scopes', to_jsonb(v_missing))
       else jsonb_build_object('code', 'unknown_capability')
     end;
   end if;
@@ -507,6 +509,25 @@ comment on routine chumbo.claim_key(bigint,text,jsonb) is 'Takes the idempotency
 grant execute on routine chumbo.claim_key(bigint,text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.claim_key(bigint,text,jsonb) to service_role;
 
+CREATE OR REPLACE FUNCTION chumbo.clear_session()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_name text;
+begin
+  perform pg_advisory_unlock_all();
+  for v_name in select s.name from pg_catalog.pg_prepared_statements as s where s.from_sql loop
+    execute format('deallocate %I', v_name);
+  end loop;
+end;
+$function$;
+alter routine chumbo.clear_session() owner to postgres;
+comment on routine chumbo.clear_session() is 'Releases the advisory locks and removes the prepared statements that a tool left on the connection, failed or not.';
+grant execute on routine chumbo.clear_session() to chumbo_runtime;
+grant execute on routine chumbo.clear_session() to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.code_names(server_id bigint, kinds text[], scopes text[], names jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -529,7 +550,7 @@ comment on routine chumbo.code_names(bigint,text[],text[],jsonb) is 'Of the name
 grant execute on routine chumbo.code_names(bigint,text[],text[],jsonb) to chumbo_runtime;
 grant execute on routine chumbo.code_names(bigint,text[],text[],jsonb) to service_role;
 
-CREATE OR REPLACE FUNCTION chumbo.constant_default(target regprocedure, argument_position integer)
+CREATE OR REPLACE FUNCTION chumbo.constant_default(target regprocedure, argument_position integer, type_id oid)
  RETURNS jsonb
  LANGUAGE plpgsql
  STABLE
@@ -542,12 +563,13 @@ begin
   if v_default is null or v_default !~ '^(''([^'']|'''')*''::[a-z0-9_ ."\[\]]+|-?[0-9]+([.][0-9]+)?|true|false)$' then
     return null;
   end if;
-  execute format('select to_jsonb(%s)', v_default) into v_value;
+  -- Written like a result of the parameter's type, so that the default of a bigint is text, as its schema says.
+  execute 'select ' || chumbo.json_expression(type_id, v_default) into v_value;
   return v_value;
 end;
 $function$;
-alter routine chumbo.constant_default(regprocedure,integer) owner to postgres;
-comment on routine chumbo.constant_default(regprocedure,integer) is 'The default of a parameter as JSON when it is a constant, else null.';
+alter routine chumbo.constant_default(regprocedure,integer,oid) owner to postgres;
+comment on routine chumbo.constant_default(regprocedure,integer,oid) is 'The default of a parameter as JSON when it is a constant, else null.';
 
 CREATE OR REPLACE FUNCTION chumbo.consume_limits(server_id bigint, capability text, request jsonb)
  RETURNS integer
@@ -645,6 +667,7 @@ declare
   v_parameters jsonb := '[]';
   v_inputs integer := 0;
   v_types oid[];
+  v_type oid;
   v_mode "char";
   v_schema jsonb;
   v_default jsonb;
@@ -658,12 +681,13 @@ begin
     continue when v_mode not in ('i', 'b', 'v');
     v_inputs := v_inputs + 1;
 
-    v_schema := chumbo.type_schema(v_types[array_lower(v_types, 1) + i - 1]);
+    v_type := v_types[array_lower(v_types, 1) + i - 1];
+    v_schema := chumbo.type_schema(v_type);
     if v_mode = 'v' or v_schema is null or v_schema::text like '%"type": "object"%' then
       raise exception using errcode = 'PT400', message = 'unsupported_parameter',
         detail = format('%s takes %s as %s, which a client cannot fill.', target,
           coalesce(nullif(v_proc.proargnames[i], ''), format('argument %s', i)),
-          case when v_mode = 'v' then 'variadic' else format_type(v_types[array_lower(v_types, 1) + i - 1], null) end),
+          case when v_mode = 'v' then 'variadic' else format_type(v_type, null) end),
         hint = 'Wrap it in a function whose parameters are scalars, enums, arrays or jsonb.';
     end if;
     if coalesce(v_proc.proargnames[i], '') = '' then
@@ -672,12 +696,13 @@ begin
         hint = 'Give every parameter a name.';
     end if;
 
-    v_default := chumbo.constant_default(target, i);
+    v_default := chumbo.constant_default(target, i, v_type);
     v_default := case when v_default is null then '{}' else jsonb_build_object('default', v_default) end;
     v_parameters := v_parameters || jsonb_build_object(
       'name', v_proc.proargnames[i],
       'position', i,
-      'type', format_type(v_types[array_lower(v_types, 1) + i - 1], null),
+      -- With -1, because character and bit without a length would mean one character and one bit.
+      'type', format_type(v_type, -1),
       'kind', case
         when v_schema = '{}' then 'any'
         when v_schema ->> 'pattern' ~ '^\^\(?-\?' then 'number'
@@ -766,10 +791,10 @@ begin
           'truncated', jsonb_build_object('type', 'boolean')),
         'required', jsonb_build_array('rows'));
   elsif v_columns is not null then
-    -- A row of nulls is what a function without a match returns.
+    -- A row of nulls is what a function without a match returns. The inner select makes a row of a single out parameter too.
     return query select 'row',
       format('select jsonb_build_object(''count'', case when t is null then 0 else 1 end, '
-        '''value'', case when not (t is null) then %s end) from %%s as t', v_item),
+        '''value'', case when not (t is null) then %s end) from (select t.* from %%s as t) as t', v_item),
       jsonb_build_object('type', 'object', 'properties', v_item_schema -> 'properties');
   elsif v_proc.prorettype in ('json'::regtype, 'jsonb'::regtype) then
     return query select 'json',
@@ -856,9 +881,10 @@ AS $function$
 declare
   v_parameter jsonb;
 begin
-  for v_parameter in
+  -- Over an array and not a query, whose cursor would be among those that the body's function closes.
+  foreach v_parameter in array array(
     select p from jsonb_array_elements(parameters) as p where arguments ? (p ->> 'name') order by (p ->> 'position')::integer
-  loop
+  ) loop
     begin
       -- As the caller, like the call itself: a domain may run a function of the application to check a value.
       perform chumbo.run(
@@ -1356,7 +1382,7 @@ CREATE OR REPLACE FUNCTION chumbo.require_shim(role text)
  SET search_path TO ''
 AS $function$
 begin
-  -- The owner, which a tool body is, could alter the function; replacing its text it could not.
+  -- The owner, which a tool body is, could alter the function or lend it to anon; replacing its text it could not.
   if not exists (
     select
     from pg_catalog.pg_proc as p
@@ -1367,7 +1393,10 @@ begin
       and p.proowner = to_regrole(require_shim.role)
       and p.prosecdef
       and p.proconfig is null
-  ) then
+      and p.provolatile = 'v'
+      and not p.proisstrict
+  )
+  or has_function_privilege('anon', 'chumbo.run_as_authenticated(text, jsonb)', 'execute') then
     raise exception using errcode = 'PT500', message = 'runner_tampered',
       detail = 'The function that confines tools was altered, so no tool runs.',
       hint = 'Find which tool alters functions, then run the migration 0009_running.sql again.';
@@ -1480,6 +1509,7 @@ begin
     set_config('request.cookies', '{}', true),
     set_config('request.method', 'POST', true),
     set_config('request.path', '', true),
+    set_config('row_security', 'on', true),
     set_config('search_path', path, true),
     set_config('role', request ->> 'role', true);
 
@@ -1489,8 +1519,14 @@ begin
     v_result := chumbo.run_as_authenticated(statement, arguments);
   end if;
 
+  -- The claims for the session and not for the transaction alone: a body may have set them for good, and a later request
+  -- on this connection that sets only some of them would be taken for somebody else.
   perform pg_catalog.set_config('role', v_role, true),
-    pg_catalog.set_config('request.jwt.claims', '', true),
+    pg_catalog.set_config('request.jwt.claims', '', false),
+    pg_catalog.set_config('request.jwt.claim', '', false),
+    pg_catalog.set_config('request.jwt.claim.sub', '', false),
+    pg_catalog.set_config('request.jwt.claim.role', '', false),
+    pg_catalog.set_config('request.jwt.claim.email', '', false),
     pg_catalog.set_config('search_path', '', true);
   return v_result;
 end;
@@ -1509,11 +1545,12 @@ AS $function$
         v_result jsonb;
       begin
         execute statement into v_result using arguments;
-        -- Deferred triggers would otherwise fire at commit, outside this function and with the role of the runtime.
+        -- What is left for the commit would run there: outside this function and with the role of the runtime. So deferred
+        -- triggers fire here, and a cursor with hold closes before the commit could run its query.
         set constraints all immediate;
+        execute 'close all';
         -- A temporary object left on a pooled connection could stand in for a name of somebody else's next call.
         discard temp;
-        perform pg_catalog.pg_advisory_unlock_all();
         return v_result;
       end;
       $function$;
@@ -1529,11 +1566,12 @@ AS $function$
         v_result jsonb;
       begin
         execute statement into v_result using arguments;
-        -- Deferred triggers would otherwise fire at commit, outside this function and with the role of the runtime.
+        -- What is left for the commit would run there: outside this function and with the role of the runtime. So deferred
+        -- triggers fire here, and a cursor with hold closes before the commit could run its query.
         set constraints all immediate;
+        execute 'close all';
         -- A temporary object left on a pooled connection could stand in for a name of somebody else's next call.
         discard temp;
-        perform pg_catalog.pg_advisory_unlock_all();
         return v_result;
       end;
       $function$;
@@ -1990,6 +2028,9 @@ begin
     if v_earlier.key_hash is not null then
       if v_earlier.argument_digest is distinct from request ->> 'argument_digest' then
         v_error := jsonb_build_object('code', 'idempotency_key_reused');
+      elsif v_earlier.status = 'running' then
+        -- Claimed by code that has not answered, under a name that is a SQL tool since.
+        v_error := jsonb_build_object('code', 'idempotency_in_progress');
       else
         v_outcome := 'replayed';
         v_result := v_earlier.result;
@@ -2041,6 +2082,7 @@ begin
         v_error := jsonb_build_object('code', 'invalid_arguments', 'message', v_problem);
       end if;
     end if;
+    perform chumbo.clear_session();
 
     if v_outcome = 'ok' then
       if v_tool.result_shape = 'rows' then

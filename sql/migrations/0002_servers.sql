@@ -118,6 +118,6 @@ comment on function chumbo.server_id(text) is 'The id of a server. Raises unknow
 revoke all on function chumbo.server_id(text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (2, 'servers', '7f83669b30526f82c034b837a4064034ec9211bf526de06f47d5a12c64273653') -- chumbo.installed
+values (2, 'servers', 'bd64535cde30f4e3f05eee973b8f481925d386dac789f7601d7abaf2071d50fb') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

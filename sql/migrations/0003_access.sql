@@ -262,6 +262,6 @@ revoke all on function chumbo.sign_in_is_live(uuid, uuid, uuid) from public, ano
 grant execute on function chumbo.sign_in_is_live(uuid, uuid, uuid) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (3, 'access', '8f3e97cfde72d689bac442d53fcf4509e1d916ed1e93ac69f130dda5cd341f1e') -- chumbo.installed
+values (3, 'access', '9b76157e6a0b7e9317c57d0b4d7266d7d9a85919812fdb0be008fc9e4d41eae4') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

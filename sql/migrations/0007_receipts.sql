@@ -148,6 +148,6 @@ grant execute on function chumbo.write_receipt(text, text, text, jsonb, text, te
   to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (7, 'receipts', 'b7d0755bdf4064f8ac24d997808b38cd041eac6fe7ca9a5b4dd2a5f0b89b14da') -- chumbo.installed
+values (7, 'receipts', '652655cda69e00358a8c735d552e8a9bd9716972bcca56cf2b2b3110d30746af') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -21,11 +21,12 @@ begin
         v_result jsonb;
       begin
         execute statement into v_result using arguments;
-        -- Deferred triggers would otherwise fire at commit, outside this function and with the role of the runtime.
+        -- What is left for the commit would run there: outside this function and with the role of the runtime. So deferred
+        -- triggers fire here, and a cursor with hold closes before the commit could run its query.
         set constraints all immediate;
+        execute 'close all';
         -- A temporary object left on a pooled connection could stand in for a name of somebody else's next call.
         discard temp;
-        perform pg_catalog.pg_advisory_unlock_all();
         return v_result;
       end;
       $body$
@@ -48,7 +49,7 @@ create or replace function chumbo.require_shim(role text)
   set search_path = ''
 as $$
 begin
-  -- The owner, which a tool body is, could alter the function; replacing its text it could not.
+  -- The owner, which a tool body is, could alter the function or lend it to anon; replacing its text it could not.
   if not exists (
     select
     from pg_catalog.pg_proc as p
@@ -59,7 +60,10 @@ begin
       and p.proowner = to_regrole(require_shim.role)
       and p.prosecdef
       and p.proconfig is null
-  ) then
+      and p.provolatile = 'v'
+      and not p.proisstrict
+  )
+  or has_function_privilege('anon', 'chumbo.run_as_authenticated(text, jsonb)', 'execute') then
     raise exception using errcode = 'PT500', message = 'runner_tampered',
       detail = 'The function that confines tools was altered, so no tool runs.',
       hint = 'Find which tool alters functions, then run the migration 0009_running.sql again.';
@@ -97,6 +101,7 @@ begin
     set_config('request.cookies', '{}', true),
     set_config('request.method', 'POST', true),
     set_config('request.path', '', true),
+    set_config('row_security', 'on', true),
     set_config('search_path', path, true),
     set_config('role', request ->> 'role', true);
 
@@ -106,8 +111,14 @@ begin
     v_result := chumbo.run_as_authenticated(statement, arguments);
   end if;
 
+  -- The claims for the session and not for the transaction alone: a body may have set them for good, and a later request
+  -- on this connection that sets only some of them would be taken for somebody else.
   perform pg_catalog.set_config('role', v_role, true),
-    pg_catalog.set_config('request.jwt.claims', '', true),
+    pg_catalog.set_config('request.jwt.claims', '', false),
+    pg_catalog.set_config('request.jwt.claim', '', false),
+    pg_catalog.set_config('request.jwt.claim.sub', '', false),
+    pg_catalog.set_config('request.jwt.claim.role', '', false),
+    pg_catalog.set_config('request.jwt.claim.email', '', false),
     pg_catalog.set_config('search_path', '', true);
   return v_result;
 end;
@@ -117,6 +128,28 @@ comment on function chumbo.run(text, jsonb, text, jsonb) is
   'sub-transaction, whose end undoes all of that when the select fails. Raises forbidden, runner_tampered.';
 revoke all on function chumbo.run(text, jsonb, text, jsonb) from public, anon, authenticated;
 grant execute on function chumbo.run(text, jsonb, text, jsonb) to service_role, chumbo_runtime;
+
+-- Neither of these ends with a transaction, not even with one that fails. A prepared statement may carry the name of one
+-- that a driver made, and would run in its place, and with more rights, in the next request on a pooled connection.
+create or replace function chumbo.clear_session()
+  returns void
+  language plpgsql volatile
+  security invoker
+  set search_path = ''
+as $$
+declare
+  v_name text;
+begin
+  perform pg_advisory_unlock_all();
+  for v_name in select s.name from pg_catalog.pg_prepared_statements as s where s.from_sql loop
+    execute format('deallocate %I', v_name);
+  end loop;
+end;
+$$;
+comment on function chumbo.clear_session() is
+  'Releases the advisory locks and removes the prepared statements that a tool left on the connection, failed or not.';
+revoke all on function chumbo.clear_session() from public, anon, authenticated;
+grant execute on function chumbo.clear_session() to service_role, chumbo_runtime;
 
 create or replace function chumbo.call_statement(target oid, parameters jsonb, result_query text, arguments jsonb)
   returns text
@@ -200,9 +233,10 @@ as $$
 declare
   v_parameter jsonb;
 begin
-  for v_parameter in
+  -- Over an array and not a query, whose cursor would be among those that the body's function closes.
+  foreach v_parameter in array array(
     select p from jsonb_array_elements(parameters) as p where arguments ? (p ->> 'name') order by (p ->> 'position')::integer
-  loop
+  ) loop
     begin
       -- As the caller, like the call itself: a domain may run a function of the application to check a value.
       perform chumbo.run(
@@ -264,6 +298,6 @@ revoke all on function chumbo.rows_changed() from public, anon, authenticated;
 grant execute on function chumbo.rows_changed() to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (9, 'running', '52ffc007e36c1074465124f955c931870de058b48952af4519742e363f503448') -- chumbo.installed
+values (9, 'running', '924e3571b6ae85f6ce4d138e6f1bf4bff9bf0100512fc74efae431b2af5cd681') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

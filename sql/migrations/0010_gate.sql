@@ -19,6 +19,7 @@ declare
   v_found integer := (select max(i.number) from chumbo.installed as i);
   v_wait integer;
   v_missing text[];
+  v_can_be_given boolean;
 begin
   if v_found < (request ->> 'requires')::integer then
     refusal := jsonb_build_object('code', 'schema_outdated', 'needed', (request ->> 'requires')::integer, 'found', v_found);
@@ -55,16 +56,17 @@ begin
   where c.server_id = entry.id and c.kind = any (string_to_array(admit.kind, ',')) and c.name = admit.capability;
 
   if found_capability.id is not null and not (found_capability.is_enabled and found_capability.required_scopes <@ scopes) then
-    select array_agg(s.name order by s.name)
-    into v_missing
-    from chumbo.scopes as s
-    where s.name = any (found_capability.required_scopes) and not s.name = any (scopes);
+    -- A scope that is no longer defined can be given to nobody.
+    select array_agg(wanted order by wanted), bool_and(coalesce(s.is_requestable, false))
+    into v_missing, v_can_be_given
+    from unnest(found_capability.required_scopes) as wanted
+    left join chumbo.scopes as s on s.name = wanted
+    where not wanted = any (scopes);
 
     -- Told apart from unknown only where the caller could be given every missing scope.
     refusal := case
-      when found_capability.is_enabled and not exists (
-        select from chumbo.scopes as s where s.name = any (v_missing) and not s.is_requestable
-      ) then jsonb_build_object('code', 'scope_required', 'scopes', to_jsonb(v_missing))
+      when found_capability.is_enabled and v_can_be_given
+        then jsonb_build_object('code', 'scope_required', 'scopes', to_jsonb(v_missing))
       else jsonb_build_object('code', 'unknown_capability')
     end;
   end if;
@@ -142,6 +144,9 @@ begin
     if v_earlier.key_hash is not null then
       if v_earlier.argument_digest is distinct from request ->> 'argument_digest' then
         v_error := jsonb_build_object('code', 'idempotency_key_reused');
+      elsif v_earlier.status = 'running' then
+        -- Claimed by code that has not answered, under a name that is a SQL tool since.
+        v_error := jsonb_build_object('code', 'idempotency_in_progress');
       else
         v_outcome := 'replayed';
         v_result := v_earlier.result;
@@ -193,6 +198,7 @@ begin
         v_error := jsonb_build_object('code', 'invalid_arguments', 'message', v_problem);
       end if;
     end if;
+    perform chumbo.clear_session();
 
     if v_outcome = 'ok' then
       if v_tool.result_shape = 'rows' then
@@ -429,6 +435,6 @@ revoke all on function public.chumbo_finish(jsonb) from public, anon, authentica
 grant execute on function public.chumbo_finish(jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (10, 'gate', '0000000000000000000000000000000000000000000000000000000000000000') -- chumbo.installed
+values (10, 'gate', '1d82a4c8f8ea36899e8ed1b1f725527d85d9b2beef79b972f217cbead72bfa78') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

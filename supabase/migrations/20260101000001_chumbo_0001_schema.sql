@@ -70,6 +70,6 @@ revoke all on function chumbo.uuid_v7() from public, anon, authenticated;
 grant execute on function chumbo.uuid_v7() to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (1, 'schema', 'dabf33b8a0efd26fead111b9e4f66c208b8129f3f02d5344b1a247b9ea931c6d') -- chumbo.installed
+values (1, 'schema', 'adc9e4bca3b7c67567aafc20f9dba099d6176cb7aaf91cb6867b94ba74adf50a') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -159,7 +159,7 @@ comment on function chumbo.resolve_target(text) is
 revoke all on function chumbo.resolve_target(text) from public, anon, authenticated, service_role;
 
 -- Constants become defaults in the schema; an expression is left to Postgres at call time and not shown.
-create or replace function chumbo.constant_default(target regprocedure, argument_position integer)
+create or replace function chumbo.constant_default(target regprocedure, argument_position integer, type_id oid)
   returns jsonb
   language plpgsql stable
   security invoker
@@ -172,12 +172,13 @@ begin
   if v_default is null or v_default !~ '^(''([^'']|'''')*''::[a-z0-9_ ."\[\]]+|-?[0-9]+([.][0-9]+)?|true|false)$' then
     return null;
   end if;
-  execute format('select to_jsonb(%s)', v_default) into v_value;
+  -- Written like a result of the parameter's type, so that the default of a bigint is text, as its schema says.
+  execute 'select ' || chumbo.json_expression(type_id, v_default) into v_value;
   return v_value;
 end;
 $$;
-comment on function chumbo.constant_default(regprocedure, integer) is 'The default of a parameter as JSON when it is a constant, else null.';
-revoke all on function chumbo.constant_default(regprocedure, integer) from public, anon, authenticated, service_role;
+comment on function chumbo.constant_default(regprocedure, integer, oid) is 'The default of a parameter as JSON when it is a constant, else null.';
+revoke all on function chumbo.constant_default(regprocedure, integer, oid) from public, anon, authenticated, service_role;
 
 create or replace function chumbo.describe_parameters(target regprocedure)
   returns jsonb
@@ -190,6 +191,7 @@ declare
   v_parameters jsonb := '[]';
   v_inputs integer := 0;
   v_types oid[];
+  v_type oid;
   v_mode "char";
   v_schema jsonb;
   v_default jsonb;
@@ -203,12 +205,13 @@ begin
     continue when v_mode not in ('i', 'b', 'v');
     v_inputs := v_inputs + 1;
 
-    v_schema := chumbo.type_schema(v_types[array_lower(v_types, 1) + i - 1]);
+    v_type := v_types[array_lower(v_types, 1) + i - 1];
+    v_schema := chumbo.type_schema(v_type);
     if v_mode = 'v' or v_schema is null or v_schema::text like '%"type": "object"%' then
       raise exception using errcode = 'PT400', message = 'unsupported_parameter',
         detail = format('%s takes %s as %s, which a client cannot fill.', target,
           coalesce(nullif(v_proc.proargnames[i], ''), format('argument %s', i)),
-          case when v_mode = 'v' then 'variadic' else format_type(v_types[array_lower(v_types, 1) + i - 1], null) end),
+          case when v_mode = 'v' then 'variadic' else format_type(v_type, null) end),
         hint = 'Wrap it in a function whose parameters are scalars, enums, arrays or jsonb.';
     end if;
     if coalesce(v_proc.proargnames[i], '') = '' then
@@ -217,12 +220,13 @@ begin
         hint = 'Give every parameter a name.';
     end if;
 
-    v_default := chumbo.constant_default(target, i);
+    v_default := chumbo.constant_default(target, i, v_type);
     v_default := case when v_default is null then '{}' else jsonb_build_object('default', v_default) end;
     v_parameters := v_parameters || jsonb_build_object(
       'name', v_proc.proargnames[i],
       'position', i,
-      'type', format_type(v_types[array_lower(v_types, 1) + i - 1], null),
+      -- With -1, because character and bit without a length would mean one character and one bit.
+      'type', format_type(v_type, -1),
       'kind', case
         when v_schema = '{}' then 'any'
         when v_schema ->> 'pattern' ~ '^\^\(?-\?' then 'number'
@@ -312,10 +316,10 @@ begin
           'truncated', jsonb_build_object('type', 'boolean')),
         'required', jsonb_build_array('rows'));
   elsif v_columns is not null then
-    -- A row of nulls is what a function without a match returns.
+    -- A row of nulls is what a function without a match returns. The inner select makes a row of a single out parameter too.
     return query select 'row',
       format('select jsonb_build_object(''count'', case when t is null then 0 else 1 end, '
-        '''value'', case when not (t is null) then %s end) from %%s as t', v_item),
+        '''value'', case when not (t is null) then %s end) from (select t.* from %%s as t) as t', v_item),
       jsonb_build_object('type', 'object', 'properties', v_item_schema -> 'properties');
   elsif v_proc.prorettype in ('json'::regtype, 'jsonb'::regtype) then
     return query select 'json',
@@ -590,6 +594,6 @@ comment on function chumbo.sync_capabilities(jsonb, text) is
 revoke all on function chumbo.sync_capabilities(jsonb, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (5, 'capabilities', 'd2e0dddbc05e840f4b1d53948ae3cf3dfe5deb6904a50a6d2dad22d6960d5e17') -- chumbo.installed
+values (5, 'capabilities', '64a24c946d6bd1dc54c94ba266bf44c09853e12df195a4ea0575c7952222f1dd') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

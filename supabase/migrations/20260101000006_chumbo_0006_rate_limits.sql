@@ -191,6 +191,6 @@ grant execute on function chumbo.limit_subject(text, jsonb) to service_role, chu
 grant execute on function chumbo.limit_standings(bigint, text, jsonb, timestamptz) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (6, 'rate_limits', '7f77d4814d15bd82a7a3753745a5b6afffd4ca7295c6645a202486c578f9958d') -- chumbo.installed
+values (6, 'rate_limits', '8031eae714abdcc9be36c4209e6870a49a8a111b58619a2293551564e0453494') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

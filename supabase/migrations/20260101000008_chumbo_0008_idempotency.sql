@@ -113,6 +113,6 @@ revoke all on function chumbo.settle_key(bigint, text, jsonb, text, text, uuid) 
 grant execute on function chumbo.settle_key(bigint, text, jsonb, text, text, uuid) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (8, 'idempotency', '01c1657a88c53c0bee113d2c69b671e59c9874d0451ab59560d4e82668fec282') -- chumbo.installed
+values (8, 'idempotency', '4ed5c8c66921014b1c2c988503ac575cb12895c44ad286af3084a8a68d73d6c3') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
