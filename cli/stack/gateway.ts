@@ -10,7 +10,6 @@ import {
 } from 'node:http'
 
 import type { Tokens } from './auth/tokens.ts'
-import { isConnectionFault } from './data-api/errors.ts'
 import {
   BodyTooLargeError,
   json,
@@ -20,6 +19,7 @@ import {
   type StackResponse,
   writeResponse,
 } from './http.ts'
+import { isConnectionFault } from './postgres/connection-fault.ts'
 
 export interface GatewayServices {
   readonly auth: StackHandler

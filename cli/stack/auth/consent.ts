@@ -9,6 +9,7 @@ import type { AuthContext, Db } from './context.ts'
 import { AuthError, validationFailed } from './errors.ts'
 import { jsonBody } from './input.ts'
 import { requireUser, type User } from './users.ts'
+import { inTransaction } from '../postgres/pool.ts'
 
 interface Authorization {
   readonly id: string
@@ -55,7 +56,7 @@ export async function readAuthorization(
   user: User,
   authorizationId: string,
 ): Promise<Record<string, unknown>> {
-  return context.sql.begin(async (tx) => {
+  return inTransaction(context.sql, async (tx) => {
     const authorization = await lockAuthorization(tx, authorizationId)
     if (authorization.userId !== null && authorization.userId !== user.id) throw notFound()
     if (authorization.status !== 'pending') throw notPending()
@@ -87,7 +88,7 @@ export async function decide(
   authorizationId: string,
   decision: ConsentDecision,
 ): Promise<string> {
-  return context.sql.begin(async (tx) => {
+  return inTransaction(context.sql, async (tx) => {
     const authorization = await lockAuthorization(tx, authorizationId)
     // Not yet read by anybody, or by somebody else: the same answer, which confirms nothing.
     if (authorization.userId !== user.id) throw notFound()

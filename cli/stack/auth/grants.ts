@@ -5,6 +5,7 @@ import type { AuthContext } from './context.ts'
 import { AuthError, validationFailed } from './errors.ts'
 import { scopedClaims } from './token.ts'
 import { requireUser } from './users.ts'
+import { inTransaction } from '../postgres/pool.ts'
 
 /** GET /user/oauth/grants: active grants only. */
 export async function listGrants(context: AuthContext, request: StackRequest): Promise<StackResponse> {
@@ -36,7 +37,7 @@ export async function revokeGrant(context: AuthContext, request: StackRequest): 
   const { user } = await requireUser(context, request)
   const clientId = request.url.searchParams.get('client_id') ?? ''
   if (!/^[0-9a-f-]{36}$/i.test(clientId)) throw validationFailed('client_id query parameter is required')
-  await context.sql.begin(async (tx) => {
+  await inTransaction(context.sql, async (tx) => {
     const revoked = await tx`
       update auth.oauth_consents set revoked_at = now()
       where user_id = ${user.id} and client_id::text = lower(${clientId}) and revoked_at is null

@@ -6,6 +6,7 @@ import type { StackRequest } from '../http.ts'
 import type { AuthContext, Db } from './context.ts'
 import { AuthError, OAuthError } from './errors.ts'
 import { findUser, type User } from './users.ts'
+import { inTransaction } from '../postgres/pool.ts'
 
 /** Life of an access token, the platform's default. */
 export const ACCESS_TOKEN_SECONDS = 3600
@@ -59,7 +60,7 @@ export async function refreshSession(
   context: AuthContext,
   { refreshToken, clientId }: { readonly refreshToken: string; readonly clientId: string | undefined },
 ): Promise<IssuedTokens> {
-  const outcome = await context.sql.begin(async (tx) => {
+  const outcome = await inTransaction(context.sql, async (tx) => {
     // Locking the session makes two refreshes of one family take turns.
     const [found] = await tx`
       select t.id, t.session_id, s.user_id, s.oauth_client_id, s.not_after < now() as is_expired
@@ -102,7 +103,9 @@ async function rotate(tx: Db, token: string, sessionId: string, user: User): Pro
   if (state?.['revoked'] === true) {
     if (state['successor'] !== null) return String(state['successor'])
     if (state['is_recent'] !== true) {
-      await tx`update auth.refresh_tokens set revoked = true, updated_at = now() where session_id = ${sessionId}`
+      await tx`
+        update auth.refresh_tokens set revoked = true, updated_at = now()
+        where session_id = ${sessionId} and not revoked`
       return undefined
     }
   }

@@ -8,6 +8,7 @@ import { AuthError, validationFailed } from './errors.ts'
 import { jsonBody, text } from './input.ts'
 import { ACCESS_TOKEN_SECONDS, type IssuedTokens, openSession, refreshSession } from './sessions.ts'
 import { findUser, requireUser, type User, userJson } from './users.ts'
+import { inTransaction } from '../postgres/pool.ts'
 
 /** POST /token?grant_type=password|refresh_token */
 export async function firstPartyToken(context: AuthContext, request: StackRequest): Promise<StackResponse> {
@@ -40,7 +41,7 @@ export async function signInWithPassword(
   const user = row === undefined ? undefined : await findUser(context.sql, { id: String(row['id']) })
   if (user === undefined) throw new AuthError(400, 'invalid_credentials', 'Invalid login credentials')
   if (user.isBanned) throw new AuthError(400, 'user_banned', 'User is banned')
-  return context.sql.begin((tx) => openSession(context, tx, { user, request, method: 'password' }))
+  return inTransaction(context.sql, (tx) => openSession(context, tx, { user, request, method: 'password' }))
 }
 
 /** POST /signup. Every address counts as confirmed: there is no mail here. */
@@ -55,7 +56,7 @@ export async function signUp(context: AuthContext, request: StackRequest): Promi
     throw new AuthError(422, 'weak_password', 'Password should be at least 6 characters.')
   const taken = await findUser(context.sql, { email })
   if (taken !== undefined) throw new AuthError(422, 'user_already_exists', 'User already registered')
-  const tokens = await context.sql.begin(async (tx) => {
+  const tokens = await inTransaction(context.sql, async (tx) => {
     const id = randomUUID()
     const metadata = {
       ...asObject(body['data']),

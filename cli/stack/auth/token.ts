@@ -11,6 +11,7 @@ import { AuthError, OAuthError } from './errors.ts'
 import { type Fields, formOrJson, isJson, text } from './input.ts'
 import { ACCESS_TOKEN_SECONDS, type IssuedTokens, openSession, refreshSession } from './sessions.ts'
 import { findUser, type User } from './users.ts'
+import { inTransaction } from '../postgres/pool.ts'
 
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
@@ -77,7 +78,7 @@ async function exchangeCode(
 ): Promise<Record<string, unknown>> {
   const code = text(fields, 'code', 255)
   if (code === undefined) throw new OAuthError('invalid_request', 'code is required')
-  return context.sql.begin(async (tx) => {
+  return inTransaction(context.sql, async (tx) => {
     // Deleting is the claim: of two exchanges of one code only the first finds the row.
     const [row] = await tx`
       delete from auth.oauth_authorizations

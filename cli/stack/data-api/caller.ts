@@ -30,7 +30,7 @@ export async function resolveCaller(
   request: StackRequest,
   { tokens, keys }: { readonly tokens: Tokens; readonly keys: ApiKeys },
 ): Promise<Caller | Refusal> {
-  const apiKey = request.headers['apikey'] ?? request.url.searchParams.get('apikey') ?? undefined
+  const apiKey = request.headers['apikey'] || request.url.searchParams.get('apikey') || undefined
   const bearer = bearerToken(request)
   const keyRole = apiKey === undefined ? 'anon' : roleOfKey(apiKey, keys)
   if (keyRole === undefined && !isJwt(apiKey)) return { refusal: invalidKey() }

@@ -3,6 +3,7 @@
 import { STATUS_CODES } from 'node:http'
 
 import { json, type StackResponse } from '../http.ts'
+import { isConnectionFault } from '../postgres/connection-fault.ts'
 
 /** What we read of an error, whoever threw it. */
 export interface DatabaseFault {
@@ -29,7 +30,8 @@ export function databaseError(
 ): StackResponse {
   const fault = readFault(error)
   if (fault === undefined) throw error
-  if (CONNECTION_FAULTS.has(fault.code)) {
+  // 57P01 comes from the running session and has a status of its own.
+  if (isConnectionFault(error) && fault.code !== '57P01') {
     return apiError(503, 'PGRST001', 'Database client error. Retrying the connection.', {
       details: fault.message,
     })
@@ -44,12 +46,6 @@ export function databaseError(
       : {}),
     ...(status === 401 ? withChallenge(fault) : {}),
   }
-}
-
-/** True when the connection itself is gone, so it must not be given back to a pool. */
-export function isConnectionFault(error: unknown): boolean {
-  const fault = readFault(error)
-  return fault !== undefined && (CONNECTION_FAULTS.has(fault.code) || fault.code === '57P01')
 }
 
 /** SQLSTATE → status. Exported for its test. */
@@ -78,16 +74,6 @@ const CLASSES: Readonly<Record<string, number>> = {
   ...{ '09': 500, '25': 500, '2D': 500, '38': 500, '39': 500, '3B': 500, '40': 500, '54': 500, '55': 500 },
   ...{ '57': 500, '58': 500, F0: 500, HV: 500, P0: 500, XX: 500 },
 }
-
-const CONNECTION_FAULTS: ReadonlySet<string> = new Set([
-  'CONNECTION_CLOSED',
-  'CONNECTION_DESTROYED',
-  'CONNECTION_ENDED',
-  'CONNECT_TIMEOUT',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-])
 
 /** `raise sqlstate 'PGRST'`: the function dictates body, status and headers. */
 function customError({ message, details }: DatabaseFault): StackResponse {

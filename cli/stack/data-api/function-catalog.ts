@@ -2,6 +2,8 @@
 
 import type postgres from 'postgres'
 
+import { inTransaction } from '../postgres/pool.ts'
+
 export interface FunctionParameter {
   readonly name: string
   /** As `format_type` writes it with an empty search path, so it can stand in a cast. */
@@ -79,7 +81,7 @@ export async function watchCatalog(sql: postgres.Sql, schemas: readonly string[]
 
 async function loadCatalog(sql: postgres.Sql, schemas: readonly string[], version: number): Promise<Catalog> {
   const [functions, settings] = await Promise.all([
-    sql.begin((tx) => readFunctions(tx, schemas)),
+    inTransaction(sql, (tx) => readFunctions(tx, schemas)),
     readSettings(sql),
   ])
   const byKey = new Map<string, ApiFunction[]>()
@@ -99,10 +101,7 @@ async function loadCatalog(sql: postgres.Sql, schemas: readonly string[], versio
   return { version, functions: byKey, roleSettings, preRequest: preRequest === '' ? undefined : preRequest }
 }
 
-async function readFunctions(
-  tx: postgres.TransactionSql,
-  schemas: readonly string[],
-): Promise<ApiFunction[]> {
+async function readFunctions(tx: postgres.ReservedSql, schemas: readonly string[]): Promise<ApiFunction[]> {
   await tx`set local search_path = ''`
   const rows = await tx`
     select n.nspname as schema, p.proname as name, p.proretset as is_set, p.provolatile = 'v' as is_volatile,

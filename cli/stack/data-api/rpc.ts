@@ -3,9 +3,10 @@
 import type postgres from 'postgres'
 
 import type { StackRequest, StackResponse } from '../http.ts'
+import { isConnectionFault } from '../postgres/connection-fault.ts'
 import { callSql, identifier, settingsParameters, settingsSql } from './call-sql.ts'
 import type { Caller } from './caller.ts'
-import { apiError, databaseError, isConnectionFault } from './errors.ts'
+import { apiError, databaseError } from './errors.ts'
 import { ambiguousFunction, findFunction, type FunctionSearch, missingFunction } from './find-function.ts'
 import {
   type ApiFunction,
@@ -92,7 +93,7 @@ interface Transaction {
 
 /**
  * Sends the whole transaction at once. Nothing is sent after a failure: `commit` closes a failed transaction as a
- * rollback, and writing to a connection that just died is what makes postgres.js 3.4.9 throw outside of any promise.
+ * rollback, and a connection that died is neither written to nor given back (see postgres/pool.ts).
  */
 async function runTransaction(sql: postgres.Sql, transaction: Transaction): Promise<postgres.Row> {
   const { begin, settings, preRequest, text, values } = transaction
@@ -105,11 +106,17 @@ async function runTransaction(sql: postgres.Sql, transaction: Transaction): Prom
     call,
     connection.unsafe('commit').simple(),
   ]
-  const outcomes = await Promise.allSettled(statements)
+  // When the connection dies, statements that were still waiting for their turn on it never settle.
+  const death = new Promise<never>((_, reject) => {
+    for (const statement of statements) {
+      statement.catch((error: unknown) => {
+        if (error instanceof Error && isConnectionFault(error)) reject(error)
+      })
+    }
+  })
+  const outcomes = await Promise.race([Promise.allSettled(statements), death])
+  connection.release()
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
-  if (!outcomes.some((outcome) => outcome.status === 'rejected' && isConnectionFault(outcome.reason))) {
-    connection.release()
-  }
   if (failed !== undefined) throw failed.reason
   const [row] = await call
   if (row === undefined) throw new Error('The call answered no row.')

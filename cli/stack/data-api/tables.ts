@@ -5,7 +5,10 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 
+import type postgres from 'postgres'
+
 import type { StackRequest, StackResponse } from '../http.ts'
+import { guardReserve } from '../postgres/pool.ts'
 import { settingsParameters, settingsSql } from './call-sql.ts'
 import type { Caller } from './caller.ts'
 import { databaseError } from './errors.ts'
@@ -54,6 +57,9 @@ export async function openTables({ url, adminUrl, schemas, catalog }: TablesOpti
   ])
   // A view of the real objects that names the private methods replaced below; checked by tests/stack/tables.test.ts.
   const connection = createPostgresConnection({ url })
+  // lite types its driver's parsers as any.
+  const driver: unknown = connection.driver
+  guardReserve(driver as postgres.Sql)
   const patched = connection as unknown as LiteConnection
   const introspector = createPostgresConnection({ url: adminUrl, postgresOptions: { max: 1 } })
   const callers = new AsyncLocalStorage<Caller>()
