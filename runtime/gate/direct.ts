@@ -69,19 +69,25 @@ export function createDirectGate({
     } catch (error) {
       throw toFailure(error)
     }
+    const sent = [
+      connection.unsafe(opening(role)).simple(),
+      ...statement(connection),
+      connection.unsafe('commit').simple(),
+    ].map(async (query) => await query)
+    // Heard below, in order; without a listener of its own each of the others would end the process.
+    for (const query of sent) query.catch(() => {})
+    let isAlive = true
     try {
-      const statements = [
-        connection.unsafe(opening(role)).simple(),
-        ...statement(connection),
-        connection.unsafe('commit').simple(),
-      ]
-      const results = await Promise.allSettled(statements)
-      const failed = results.find((result) => result.status === 'rejected')
-      if (failed !== undefined) throw toFailure(failed.reason)
-      const answer = results.at(-2) as PromiseFulfilledResult<Row[]>
-      return answer.value
+      // One by one: when the connection dies, postgres 3.4.9 never settles a statement it had not sent yet.
+      const results: unknown[] = []
+      for (const query of sent) results.push(await query)
+      return results.at(-2) as Row[]
+    } catch (error) {
+      isAlive = isSqlState(codeOf(error))
+      throw toFailure(error)
     } finally {
-      connection.release()
+      // A dead connection has left the pool by itself; released, it would be handed to the next call.
+      if (isAlive) connection.release()
     }
   }
 
@@ -140,10 +146,18 @@ export function createDirectGate({
 }
 
 function toFailure(error: unknown): Error {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return toGateError({ code, cause: error })
+  return toGateError({ code: codeOf(error), cause: error })
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
+
+/** Five characters of the server; the driver's own codes are words. */
+function isSqlState(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code) && code !== 'EPIPE'
 }
 
 function isOutdated(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'schema_outdated'
+  return codeOf(error) === 'schema_outdated'
 }
