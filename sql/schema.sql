@@ -31,6 +31,7 @@ create table chumbo.capabilities (
   required_scopes text[] default '{}'::text[] not null,
   handler text not null,
   target text,
+  target_schema text,
   target_name text,
   parameters jsonb,
   result_shape text,
@@ -54,11 +55,12 @@ create table chumbo.capabilities (
   constraint capabilities_required_scopes_are_not_blank CHECK (((array_position(required_scopes, NULL::text) IS NULL) AND (''::text <> ALL (required_scopes)))),
   constraint capabilities_result_shape_is_known CHECK ((result_shape = ANY (ARRAY['rows'::text, 'row'::text, 'scalar'::text, 'json'::text, 'void'::text]))),
   constraint capabilities_row_cap_is_bounded CHECK (((row_cap >= 1) AND (row_cap <= 10000))),
-  constraint capabilities_sql_is_complete CHECK (((handler = 'sql'::text) = ((target IS NOT NULL) AND (target_name IS NOT NULL) AND (parameters IS NOT NULL) AND (result_query IS NOT NULL) AND (result_shape IS NOT NULL))))
+  constraint capabilities_sql_is_complete CHECK (((handler = 'sql'::text) = ((target IS NOT NULL) AND (target_schema IS NOT NULL) AND (target_name IS NOT NULL) AND (parameters IS NOT NULL) AND (result_query IS NOT NULL) AND (result_shape IS NOT NULL))))
 );
 alter table chumbo.capabilities owner to postgres;
 comment on table chumbo.capabilities is 'Everything callers can use; a row decides over the code that carries the same name.';
 comment on column chumbo.capabilities.target is 'The exact signature a SQL tool runs, such as app.add_note(text); an overload never takes its place.';
+comment on column chumbo.capabilities.target_schema is 'The schema of that function, searched first while it runs.';
 comment on column chumbo.capabilities.target_name is 'The bare name of that function, by which the catalog is searched.';
 comment on column chumbo.capabilities.parameters is 'For each input: name, position in the signature, SQL type, JSON kind, and whether it is required.';
 comment on column chumbo.capabilities.result_query is 'The select that runs the call (%s) and returns {count, value}; built at registration.';
@@ -355,18 +357,29 @@ CREATE OR REPLACE FUNCTION chumbo.admit(server text, kind text, capability text,
  SET search_path TO ''
 AS $function$
 declare
-  v_found integer := (select max(i.number) from chumbo.installed as i);
+  v_row record;
   v_wait integer;
   v_missing text[];
   v_can_be_given boolean;
 begin
-  if v_found < (request ->> 'requires')::integer then
-    refusal := jsonb_build_object('code', 'schema_outdated', 'needed', (request ->> 'requires')::integer, 'found', v_found);
+  -- One statement for all that is looked up by name: this runs on every call.
+  select
+    (select max(i.number) from chumbo.installed as i) as version,
+    s as entry,
+    c as capability
+  into v_row
+  from (values (1)) as always
+  left join chumbo.servers as s on s.slug = admit.server and s.is_enabled
+  left join chumbo.capabilities as c
+    on c.server_id = s.id and c.kind = admit.kind and c.name = admit.capability;
+  entry := v_row.entry;
+  found_capability := v_row.capability;
+
+  if v_row.version < (request ->> 'requires')::integer then
+    refusal := jsonb_build_object('code', 'schema_outdated', 'needed', (request ->> 'requires')::integer, 'found', v_row.version);
     return;
   end if;
-
-  select s.* into entry from chumbo.servers as s where s.slug = admit.server and s.is_enabled;
-  if not found then
+  if entry.id is null then
     refusal := jsonb_build_object('code', 'unknown_server');
     return;
   end if;
@@ -385,22 +398,23 @@ begin
     return;
   end if;
 
-  scopes := chumbo.effective_scopes(request);
+  -- A SQL tool that asks for none never sees them.
+  if request ? 'operation' or found_capability.required_scopes <> '{}' then
+    scopes := chumbo.effective_scopes(request);
+  end if;
   if capability is null then
     return;
   end if;
 
-  select c.* into found_capability
-  from chumbo.capabilities as c
-  where c.server_id = entry.id and c.kind = any (string_to_array(admit.kind, ',')) and c.name = admit.capability;
-
-  if found_capability.id is not null and not (found_capability.is_enabled and found_capability.required_scopes <@ scopes) then
+  if found_capability.id is not null and not (
+    found_capability.is_enabled and found_capability.required_scopes <@ coalesce(scopes, '{}')
+  ) then
     -- A scope that is no longer defined can be given to nobody.
     select array_agg(wanted order by wanted), bool_and(coalesce(s.is_requestable, false))
     into v_missing, v_can_be_given
     from unnest(found_capability.required_scopes) as wanted
     left join chumbo.scopes as s on s.name = wanted
-    where not wanted = any (scopes);
+    where not wanted = any (coalesce(scopes, '{}'));
 
     -- Told apart from unknown only where the caller could be given every missing scope.
     refusal := case
@@ -431,40 +445,38 @@ comment on routine chumbo.admit(text,text,text,jsonb) is 'Decides whether a veri
 grant execute on routine chumbo.admit(text,text,text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.admit(text,text,text,jsonb) to service_role;
 
-CREATE OR REPLACE FUNCTION chumbo.call_statement(target oid, parameters jsonb, result_query text, arguments jsonb)
+CREATE OR REPLACE FUNCTION chumbo.call_statement(tool chumbo.capabilities, target oid, arguments jsonb)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
 AS $function$
+declare
+  v_parameter jsonb;
+  v_columns text;
+  v_inputs text;
 begin
-  return (
-    -- Every input is written out with its type, so an overload never answers in place of the registered signature. An omitted
-    -- one is written as the default that the function declares now. Conversion of the given ones comes before the call.
-    select format(
-      result_query,
-      coalesce(
-        'jsonb_to_record($1) as input('
-          || string_agg(format('%I %s', p ->> 'name', p ->> 'type'), ', ') filter (where arguments ? (p ->> 'name'))
-          || ') cross join lateral ',
-        '')
-      || (select format('%I.%I', f.pronamespace::regnamespace, f.proname) from pg_catalog.pg_proc as f where f.oid = target)
-      || '('
-      || coalesce(string_agg(
-        case
-          when arguments ? (p ->> 'name') then format('input.%I', p ->> 'name')
-          else format('(%s)::%s', pg_get_function_arg_default(target, (p ->> 'position')::integer), p ->> 'type')
-        end, ', ' order by (p ->> 'position')::integer), '')
-      || ')'
-    )
-    from jsonb_array_elements(parameters) as p
-  );
+  -- Every input is written out with its type, so an overload never answers in place of the registered signature. An omitted
+  -- one is written as the default that the function declares now. Conversion of the given ones comes before the call.
+  for v_parameter in select p from jsonb_array_elements(tool.parameters) as p loop
+    if arguments ? (v_parameter ->> 'name') then
+      v_columns := concat_ws(', ', v_columns, format('%I %s', v_parameter ->> 'name', v_parameter ->> 'type'));
+      v_inputs := concat_ws(', ', v_inputs, format('input.%I', v_parameter ->> 'name'));
+    else
+      v_inputs := concat_ws(', ', v_inputs,
+        format('(%s)::%s', pg_get_function_arg_default(target, (v_parameter ->> 'position')::integer), v_parameter ->> 'type'));
+    end if;
+  end loop;
+
+  return format(tool.result_query,
+    coalesce('jsonb_to_record($1) as input(' || v_columns || ') cross join lateral ', '')
+    || format('%I.%I(%s)', tool.target_schema, tool.target_name, v_inputs));
 end;
 $function$;
-alter routine chumbo.call_statement(oid,jsonb,text,jsonb) owner to postgres;
-comment on routine chumbo.call_statement(oid,jsonb,text,jsonb) is 'The select that calls a registered function with the arguments given, which it takes as $1.';
-grant execute on routine chumbo.call_statement(oid,jsonb,text,jsonb) to chumbo_runtime;
-grant execute on routine chumbo.call_statement(oid,jsonb,text,jsonb) to service_role;
+alter routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) owner to postgres;
+comment on routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) is 'The select that calls a registered function with the arguments given, which it takes as $1.';
+grant execute on routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.claim_key(server_id bigint, capability text, request jsonb)
  RETURNS chumbo.idempotency
@@ -1206,31 +1218,36 @@ CREATE OR REPLACE FUNCTION chumbo.refuse_arguments(parameters jsonb, arguments j
  STABLE
  SET search_path TO ''
 AS $function$
+declare
+  v_parameter jsonb;
+  v_name text;
+  v_kind text;
+  v_given text;
+  v_rest jsonb := arguments;
+  v_missing text;
+  v_mistyped text;
 begin
-  return (
-    select message
-    from (
-      select 1 as rank, key as name, format('There is no argument `%s`.', key) as message
-      from jsonb_object_keys(arguments) as key
-      where not exists (select from jsonb_array_elements(parameters) as p where p ->> 'name' = key)
-      union all
-      select 2, p ->> 'name', format('The argument `%s` is required.', p ->> 'name')
-      from jsonb_array_elements(parameters) as p
-      where (p ->> 'required')::boolean and coalesce(jsonb_typeof(arguments -> (p ->> 'name')), 'null') = 'null'
-      union all
-      select 3, p ->> 'name', format('The argument `%s` must be %s, not %s.', p ->> 'name',
-        case p ->> 'kind' when 'number' then 'a number' when 'array' then 'an array' else 'a ' || (p ->> 'kind') end,
-        jsonb_typeof(arguments -> (p ->> 'name')))
-      from jsonb_array_elements(parameters) as p
-      where p ->> 'kind' <> 'any'
-        and jsonb_typeof(arguments -> (p ->> 'name')) <> 'null'
-        and jsonb_typeof(arguments -> (p ->> 'name')) <> p ->> 'kind'
-        -- Digits beyond a double's 53 bits travel as text, so text is a number's second form.
-        and not (p ->> 'kind' = 'number' and jsonb_typeof(arguments -> (p ->> 'name')) = 'string')
-    ) as problem
-    order by rank, name
-    limit 1
-  );
+  for v_parameter in select p from jsonb_array_elements(parameters) as p loop
+    v_name := v_parameter ->> 'name';
+    v_kind := v_parameter ->> 'kind';
+    v_given := coalesce(jsonb_typeof(arguments -> v_name), 'null');
+    v_rest := v_rest - v_name;
+
+    if v_given = 'null' then
+      if (v_parameter ->> 'required')::boolean then
+        v_missing := coalesce(v_missing, format('The argument `%s` is required.', v_name));
+      end if;
+    -- Digits beyond a double's 53 bits travel as text, so text is a number's second form.
+    elsif v_kind not in ('any', v_given) and not (v_kind = 'number' and v_given = 'string') then
+      v_mistyped := coalesce(v_mistyped, format('The argument `%s` must be %s, not %s.', v_name,
+        case when v_kind = 'array' then 'an array' else 'a ' || v_kind end, v_given));
+    end if;
+  end loop;
+
+  if v_rest <> '{}' then
+    return format('There is no argument `%s`.', (select min(key) from jsonb_object_keys(v_rest) as key));
+  end if;
+  return coalesce(v_missing, v_mistyped);
 end;
 $function$;
 alter routine chumbo.refuse_arguments(jsonb,jsonb) owner to postgres;
@@ -1317,7 +1334,7 @@ begin
 
   insert into chumbo.capabilities as c (
     server_id, kind, name, title, description, input_schema, output_schema, annotations, required_scopes,
-    handler, target, target_name, parameters, result_shape, result_query, row_cap, is_write, empty_is_error
+    handler, target, target_schema, target_name, parameters, result_shape, result_query, row_cap, is_write, empty_is_error
   )
   values (
     chumbo.server_id(register_tool.server), 'tool', v_name, register_tool.title,
@@ -1330,7 +1347,7 @@ begin
     ),
     v_result.schema,
     jsonb_build_object('readOnlyHint', not v_is_write, 'openWorldHint', false) || coalesce(register_tool.annotations, '{}'),
-    register_tool.scopes, 'sql', v_target::text, v_proc.proname,
+    register_tool.scopes, 'sql', v_target::text, (select n.nspname from pg_catalog.pg_namespace as n where n.oid = v_proc.pronamespace), v_proc.proname,
     (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p),
     v_result.shape, v_result.query, register_tool.row_cap, v_is_write,
     -- A write that returns nothing was filtered by a policy or met no row; calling that success would be a lie.
@@ -1339,7 +1356,7 @@ begin
   on conflict on constraint capabilities_server_id_kind_name_key do update
   set title = excluded.title, description = excluded.description, input_schema = excluded.input_schema,
     output_schema = excluded.output_schema, annotations = excluded.annotations, required_scopes = excluded.required_scopes,
-    handler = excluded.handler, target = excluded.target, target_name = excluded.target_name, parameters = excluded.parameters,
+    handler = excluded.handler, target = excluded.target, target_schema = excluded.target_schema, target_name = excluded.target_name, parameters = excluded.parameters,
     result_shape = excluded.result_shape, result_query = excluded.result_query, row_cap = excluded.row_cap,
     is_write = excluded.is_write, empty_is_error = excluded.empty_is_error, updated_at = now()
   returning c.id into v_id;
@@ -1382,21 +1399,16 @@ CREATE OR REPLACE FUNCTION chumbo.require_shim(role text)
  SET search_path TO ''
 AS $function$
 begin
-  -- The owner, which a tool body is, could alter the function or lend it to anon; replacing its text it could not.
+  -- The owner, which a tool body is, could alter the function; replacing its text it could not.
   if not exists (
     select
     from pg_catalog.pg_proc as p
-    where p.oid = case role
-        when 'anon' then to_regprocedure('chumbo.run_as_anon(text, jsonb)')
-        else to_regprocedure('chumbo.run_as_authenticated(text, jsonb)')
-      end
-      and p.proowner = to_regrole(require_shim.role)
+    where p.proname = case role when 'anon' then 'run_as_anon' else 'run_as_authenticated' end
+      and p.pronamespace = 'chumbo'::regnamespace
+      and p.proowner = case role when 'anon' then 'anon'::regrole else 'authenticated'::regrole end
       and p.prosecdef
       and p.proconfig is null
-      and p.provolatile = 'v'
-      and not p.proisstrict
-  )
-  or has_function_privilege('anon', 'chumbo.run_as_authenticated(text, jsonb)', 'execute') then
+  ) then
     raise exception using errcode = 'PT500', message = 'runner_tampered',
       detail = 'The function that confines tools was altered, so no tool runs.',
       hint = 'Find which tool alters functions, then run the migration 0009_running.sql again.';
@@ -1689,40 +1701,35 @@ CREATE OR REPLACE FUNCTION chumbo.sign_in_is_live(user_id uuid, session_id uuid,
  SET search_path TO ''
 AS $function$
 begin
-  if not exists (
-    select from auth.users as u
+  -- Branches, so that a project whose Auth has no OAuth tables still serves first-party sessions.
+  if client_id is null then
+    return exists (
+      select
+      from auth.users as u
+      left join auth.sessions as s on s.id = sign_in_is_live.session_id and s.user_id = u.id
+      where u.id = sign_in_is_live.user_id
+        and u.deleted_at is null
+        and (u.banned_until is null or u.banned_until <= statement_timestamp())
+        and (sign_in_is_live.session_id is null or (
+          s.id is not null and (s.not_after is null or s.not_after > statement_timestamp())))
+    );
+  end if;
+
+  return exists (
+    select
+    from auth.users as u
+    join auth.sessions as s on s.id = sign_in_is_live.session_id and s.user_id = u.id
+    join auth.oauth_clients as c on c.id = s.oauth_client_id
     where u.id = sign_in_is_live.user_id
       and u.deleted_at is null
       and (u.banned_until is null or u.banned_until <= statement_timestamp())
-  ) then
-    return false;
-  end if;
-
-  if session_id is not null and not exists (
-    select from auth.sessions as s
-    where s.id = sign_in_is_live.session_id
-      and s.user_id = sign_in_is_live.user_id
       and (s.not_after is null or s.not_after > statement_timestamp())
-  ) then
-    return false;
-  end if;
-
-  -- Branches keep a project whose Auth has no OAuth tables working for first-party sessions.
-  if client_id is null then
-    return true;
-  end if;
-  return session_id is not null
-    and exists (
-      select from auth.sessions as s
-      where s.id = sign_in_is_live.session_id and s.oauth_client_id = sign_in_is_live.client_id
-    )
-    and exists (
-      select from auth.oauth_clients as c where c.id = sign_in_is_live.client_id and c.deleted_at is null
-    )
-    and not exists (
-      select from auth.oauth_consents as c
-      where c.user_id = sign_in_is_live.user_id and c.client_id = sign_in_is_live.client_id and c.revoked_at is not null
-    );
+      and c.id = sign_in_is_live.client_id
+      and c.deleted_at is null
+      and not exists (
+        select from auth.oauth_consents as o where o.user_id = u.id and o.client_id = c.id and o.revoked_at is not null
+      )
+  );
 end;
 $function$;
 alter routine chumbo.sign_in_is_live(uuid,uuid,uuid) owner to postgres;
@@ -2042,18 +2049,14 @@ begin
   if v_error is not null then
     v_outcome := 'refused';
   elsif v_outcome = 'ok' then
-    select format('%I, public, extensions, pg_temp', p.pronamespace::regnamespace)
-    into v_path
-    from pg_catalog.pg_proc as p
-    where p.oid = v_target;
+    v_path := format('%I, public, extensions, pg_temp', v_tool.target_schema);
 
     -- A sub-transaction: what a failing tool wrote goes, its receipt stays.
     begin
       if v_tool.result_shape = 'void' and v_tool.empty_is_error then
         v_changed := chumbo.rows_changed();
       end if;
-      v_answer := chumbo.run(
-        chumbo.call_statement(v_target, v_tool.parameters, v_tool.result_query, arguments), arguments, v_path, request);
+      v_answer := chumbo.run(chumbo.call_statement(v_tool, v_target, arguments), arguments, v_path, request);
       v_value := v_answer -> 'value';
       v_count := case
         when v_changed is not null then least(chumbo.rows_changed() - v_changed, 2147483647)

@@ -220,40 +220,35 @@ create or replace function chumbo.sign_in_is_live(user_id uuid, session_id uuid,
   set search_path = ''
 as $$
 begin
-  if not exists (
-    select from auth.users as u
+  -- Branches, so that a project whose Auth has no OAuth tables still serves first-party sessions.
+  if client_id is null then
+    return exists (
+      select
+      from auth.users as u
+      left join auth.sessions as s on s.id = sign_in_is_live.session_id and s.user_id = u.id
+      where u.id = sign_in_is_live.user_id
+        and u.deleted_at is null
+        and (u.banned_until is null or u.banned_until <= statement_timestamp())
+        and (sign_in_is_live.session_id is null or (
+          s.id is not null and (s.not_after is null or s.not_after > statement_timestamp())))
+    );
+  end if;
+
+  return exists (
+    select
+    from auth.users as u
+    join auth.sessions as s on s.id = sign_in_is_live.session_id and s.user_id = u.id
+    join auth.oauth_clients as c on c.id = s.oauth_client_id
     where u.id = sign_in_is_live.user_id
       and u.deleted_at is null
       and (u.banned_until is null or u.banned_until <= statement_timestamp())
-  ) then
-    return false;
-  end if;
-
-  if session_id is not null and not exists (
-    select from auth.sessions as s
-    where s.id = sign_in_is_live.session_id
-      and s.user_id = sign_in_is_live.user_id
       and (s.not_after is null or s.not_after > statement_timestamp())
-  ) then
-    return false;
-  end if;
-
-  -- Branches keep a project whose Auth has no OAuth tables working for first-party sessions.
-  if client_id is null then
-    return true;
-  end if;
-  return session_id is not null
-    and exists (
-      select from auth.sessions as s
-      where s.id = sign_in_is_live.session_id and s.oauth_client_id = sign_in_is_live.client_id
-    )
-    and exists (
-      select from auth.oauth_clients as c where c.id = sign_in_is_live.client_id and c.deleted_at is null
-    )
-    and not exists (
-      select from auth.oauth_consents as c
-      where c.user_id = sign_in_is_live.user_id and c.client_id = sign_in_is_live.client_id and c.revoked_at is not null
-    );
+      and c.id = sign_in_is_live.client_id
+      and c.deleted_at is null
+      and not exists (
+        select from auth.oauth_consents as o where o.user_id = u.id and o.client_id = c.id and o.revoked_at is not null
+      )
+  );
 end;
 $$;
 comment on function chumbo.sign_in_is_live(uuid, uuid, uuid) is
@@ -262,6 +257,6 @@ revoke all on function chumbo.sign_in_is_live(uuid, uuid, uuid) from public, ano
 grant execute on function chumbo.sign_in_is_live(uuid, uuid, uuid) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (3, 'access', '9b76157e6a0b7e9317c57d0b4d7266d7d9a85919812fdb0be008fc9e4d41eae4') -- chumbo.installed
+values (3, 'access', 'f5158cdf24e435a72c8877af7d2acc29de9c97dc0f98459aef97b6d6ead39919') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -49,21 +49,16 @@ create or replace function chumbo.require_shim(role text)
   set search_path = ''
 as $$
 begin
-  -- The owner, which a tool body is, could alter the function or lend it to anon; replacing its text it could not.
+  -- The owner, which a tool body is, could alter the function; replacing its text it could not.
   if not exists (
     select
     from pg_catalog.pg_proc as p
-    where p.oid = case role
-        when 'anon' then to_regprocedure('chumbo.run_as_anon(text, jsonb)')
-        else to_regprocedure('chumbo.run_as_authenticated(text, jsonb)')
-      end
-      and p.proowner = to_regrole(require_shim.role)
+    where p.proname = case role when 'anon' then 'run_as_anon' else 'run_as_authenticated' end
+      and p.pronamespace = 'chumbo'::regnamespace
+      and p.proowner = case role when 'anon' then 'anon'::regrole else 'authenticated'::regrole end
       and p.prosecdef
       and p.proconfig is null
-      and p.provolatile = 'v'
-      and not p.proisstrict
-  )
-  or has_function_privilege('anon', 'chumbo.run_as_authenticated(text, jsonb)', 'execute') then
+  ) then
     raise exception using errcode = 'PT500', message = 'runner_tampered',
       detail = 'The function that confines tools was altered, so no tool runs.',
       hint = 'Find which tool alters functions, then run the migration 0009_running.sql again.';
@@ -151,40 +146,38 @@ comment on function chumbo.clear_session() is
 revoke all on function chumbo.clear_session() from public, anon, authenticated;
 grant execute on function chumbo.clear_session() to service_role, chumbo_runtime;
 
-create or replace function chumbo.call_statement(target oid, parameters jsonb, result_query text, arguments jsonb)
+create or replace function chumbo.call_statement(tool chumbo.capabilities, target oid, arguments jsonb)
   returns text
   language plpgsql stable
   security invoker
   set search_path = ''
 as $$
+declare
+  v_parameter jsonb;
+  v_columns text;
+  v_inputs text;
 begin
-  return (
-    -- Every input is written out with its type, so an overload never answers in place of the registered signature. An omitted
-    -- one is written as the default that the function declares now. Conversion of the given ones comes before the call.
-    select format(
-      result_query,
-      coalesce(
-        'jsonb_to_record($1) as input('
-          || string_agg(format('%I %s', p ->> 'name', p ->> 'type'), ', ') filter (where arguments ? (p ->> 'name'))
-          || ') cross join lateral ',
-        '')
-      || (select format('%I.%I', f.pronamespace::regnamespace, f.proname) from pg_catalog.pg_proc as f where f.oid = target)
-      || '('
-      || coalesce(string_agg(
-        case
-          when arguments ? (p ->> 'name') then format('input.%I', p ->> 'name')
-          else format('(%s)::%s', pg_get_function_arg_default(target, (p ->> 'position')::integer), p ->> 'type')
-        end, ', ' order by (p ->> 'position')::integer), '')
-      || ')'
-    )
-    from jsonb_array_elements(parameters) as p
-  );
+  -- Every input is written out with its type, so an overload never answers in place of the registered signature. An omitted
+  -- one is written as the default that the function declares now. Conversion of the given ones comes before the call.
+  for v_parameter in select p from jsonb_array_elements(tool.parameters) as p loop
+    if arguments ? (v_parameter ->> 'name') then
+      v_columns := concat_ws(', ', v_columns, format('%I %s', v_parameter ->> 'name', v_parameter ->> 'type'));
+      v_inputs := concat_ws(', ', v_inputs, format('input.%I', v_parameter ->> 'name'));
+    else
+      v_inputs := concat_ws(', ', v_inputs,
+        format('(%s)::%s', pg_get_function_arg_default(target, (v_parameter ->> 'position')::integer), v_parameter ->> 'type'));
+    end if;
+  end loop;
+
+  return format(tool.result_query,
+    coalesce('jsonb_to_record($1) as input(' || v_columns || ') cross join lateral ', '')
+    || format('%I.%I(%s)', tool.target_schema, tool.target_name, v_inputs));
 end;
 $$;
-comment on function chumbo.call_statement(oid, jsonb, text, jsonb) is
+comment on function chumbo.call_statement(chumbo.capabilities, oid, jsonb) is
   'The select that calls a registered function with the arguments given, which it takes as $1.';
-revoke all on function chumbo.call_statement(oid, jsonb, text, jsonb) from public, anon, authenticated;
-grant execute on function chumbo.call_statement(oid, jsonb, text, jsonb) to service_role, chumbo_runtime;
+revoke all on function chumbo.call_statement(chumbo.capabilities, oid, jsonb) from public, anon, authenticated;
+grant execute on function chumbo.call_statement(chumbo.capabilities, oid, jsonb) to service_role, chumbo_runtime;
 
 create or replace function chumbo.refuse_arguments(parameters jsonb, arguments jsonb)
   returns text
@@ -192,31 +185,36 @@ create or replace function chumbo.refuse_arguments(parameters jsonb, arguments j
   security invoker
   set search_path = ''
 as $$
+declare
+  v_parameter jsonb;
+  v_name text;
+  v_kind text;
+  v_given text;
+  v_rest jsonb := arguments;
+  v_missing text;
+  v_mistyped text;
 begin
-  return (
-    select message
-    from (
-      select 1 as rank, key as name, format('There is no argument `%s`.', key) as message
-      from jsonb_object_keys(arguments) as key
-      where not exists (select from jsonb_array_elements(parameters) as p where p ->> 'name' = key)
-      union all
-      select 2, p ->> 'name', format('The argument `%s` is required.', p ->> 'name')
-      from jsonb_array_elements(parameters) as p
-      where (p ->> 'required')::boolean and coalesce(jsonb_typeof(arguments -> (p ->> 'name')), 'null') = 'null'
-      union all
-      select 3, p ->> 'name', format('The argument `%s` must be %s, not %s.', p ->> 'name',
-        case p ->> 'kind' when 'number' then 'a number' when 'array' then 'an array' else 'a ' || (p ->> 'kind') end,
-        jsonb_typeof(arguments -> (p ->> 'name')))
-      from jsonb_array_elements(parameters) as p
-      where p ->> 'kind' <> 'any'
-        and jsonb_typeof(arguments -> (p ->> 'name')) <> 'null'
-        and jsonb_typeof(arguments -> (p ->> 'name')) <> p ->> 'kind'
-        -- Digits beyond a double's 53 bits travel as text, so text is a number's second form.
-        and not (p ->> 'kind' = 'number' and jsonb_typeof(arguments -> (p ->> 'name')) = 'string')
-    ) as problem
-    order by rank, name
-    limit 1
-  );
+  for v_parameter in select p from jsonb_array_elements(parameters) as p loop
+    v_name := v_parameter ->> 'name';
+    v_kind := v_parameter ->> 'kind';
+    v_given := coalesce(jsonb_typeof(arguments -> v_name), 'null');
+    v_rest := v_rest - v_name;
+
+    if v_given = 'null' then
+      if (v_parameter ->> 'required')::boolean then
+        v_missing := coalesce(v_missing, format('The argument `%s` is required.', v_name));
+      end if;
+    -- Digits beyond a double's 53 bits travel as text, so text is a number's second form.
+    elsif v_kind not in ('any', v_given) and not (v_kind = 'number' and v_given = 'string') then
+      v_mistyped := coalesce(v_mistyped, format('The argument `%s` must be %s, not %s.', v_name,
+        case when v_kind = 'array' then 'an array' else 'a ' || v_kind end, v_given));
+    end if;
+  end loop;
+
+  if v_rest <> '{}' then
+    return format('There is no argument `%s`.', (select min(key) from jsonb_object_keys(v_rest) as key));
+  end if;
+  return coalesce(v_missing, v_mistyped);
 end;
 $$;
 comment on function chumbo.refuse_arguments(jsonb, jsonb) is
@@ -298,6 +296,6 @@ revoke all on function chumbo.rows_changed() from public, anon, authenticated;
 grant execute on function chumbo.rows_changed() to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (9, 'running', '924e3571b6ae85f6ce4d138e6f1bf4bff9bf0100512fc74efae431b2af5cd681') -- chumbo.installed
+values (9, 'running', '43133881c6907cfb448e958fc07c6de1f3d17be0124132567def239ca83737ea') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

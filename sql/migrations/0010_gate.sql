@@ -16,18 +16,29 @@ create or replace function chumbo.admit(
   set search_path = ''
 as $$
 declare
-  v_found integer := (select max(i.number) from chumbo.installed as i);
+  v_row record;
   v_wait integer;
   v_missing text[];
   v_can_be_given boolean;
 begin
-  if v_found < (request ->> 'requires')::integer then
-    refusal := jsonb_build_object('code', 'schema_outdated', 'needed', (request ->> 'requires')::integer, 'found', v_found);
+  -- One statement for all that is looked up by name: this runs on every call.
+  select
+    (select max(i.number) from chumbo.installed as i) as version,
+    s as entry,
+    c as capability
+  into v_row
+  from (values (1)) as always
+  left join chumbo.servers as s on s.slug = admit.server and s.is_enabled
+  left join chumbo.capabilities as c
+    on c.server_id = s.id and c.kind = admit.kind and c.name = admit.capability;
+  entry := v_row.entry;
+  found_capability := v_row.capability;
+
+  if v_row.version < (request ->> 'requires')::integer then
+    refusal := jsonb_build_object('code', 'schema_outdated', 'needed', (request ->> 'requires')::integer, 'found', v_row.version);
     return;
   end if;
-
-  select s.* into entry from chumbo.servers as s where s.slug = admit.server and s.is_enabled;
-  if not found then
+  if entry.id is null then
     refusal := jsonb_build_object('code', 'unknown_server');
     return;
   end if;
@@ -46,22 +57,23 @@ begin
     return;
   end if;
 
-  scopes := chumbo.effective_scopes(request);
+  -- A SQL tool that asks for none never sees them.
+  if request ? 'operation' or found_capability.required_scopes <> '{}' then
+    scopes := chumbo.effective_scopes(request);
+  end if;
   if capability is null then
     return;
   end if;
 
-  select c.* into found_capability
-  from chumbo.capabilities as c
-  where c.server_id = entry.id and c.kind = any (string_to_array(admit.kind, ',')) and c.name = admit.capability;
-
-  if found_capability.id is not null and not (found_capability.is_enabled and found_capability.required_scopes <@ scopes) then
+  if found_capability.id is not null and not (
+    found_capability.is_enabled and found_capability.required_scopes <@ coalesce(scopes, '{}')
+  ) then
     -- A scope that is no longer defined can be given to nobody.
     select array_agg(wanted order by wanted), bool_and(coalesce(s.is_requestable, false))
     into v_missing, v_can_be_given
     from unnest(found_capability.required_scopes) as wanted
     left join chumbo.scopes as s on s.name = wanted
-    where not wanted = any (scopes);
+    where not wanted = any (coalesce(scopes, '{}'));
 
     -- Told apart from unknown only where the caller could be given every missing scope.
     refusal := case
@@ -158,18 +170,14 @@ begin
   if v_error is not null then
     v_outcome := 'refused';
   elsif v_outcome = 'ok' then
-    select format('%I, public, extensions, pg_temp', p.pronamespace::regnamespace)
-    into v_path
-    from pg_catalog.pg_proc as p
-    where p.oid = v_target;
+    v_path := format('%I, public, extensions, pg_temp', v_tool.target_schema);
 
     -- A sub-transaction: what a failing tool wrote goes, its receipt stays.
     begin
       if v_tool.result_shape = 'void' and v_tool.empty_is_error then
         v_changed := chumbo.rows_changed();
       end if;
-      v_answer := chumbo.run(
-        chumbo.call_statement(v_target, v_tool.parameters, v_tool.result_query, arguments), arguments, v_path, request);
+      v_answer := chumbo.run(chumbo.call_statement(v_tool, v_target, arguments), arguments, v_path, request);
       v_value := v_answer -> 'value';
       v_count := case
         when v_changed is not null then least(chumbo.rows_changed() - v_changed, 2147483647)
@@ -435,6 +443,6 @@ revoke all on function public.chumbo_finish(jsonb) from public, anon, authentica
 grant execute on function public.chumbo_finish(jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (10, 'gate', '1d82a4c8f8ea36899e8ed1b1f725527d85d9b2beef79b972f217cbead72bfa78') -- chumbo.installed
+values (10, 'gate', '10451cfda0c424179bbd85e7bf812f31b4051260d001b187ba14be3f8d0a6232') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

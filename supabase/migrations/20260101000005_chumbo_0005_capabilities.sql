@@ -24,6 +24,7 @@ create table if not exists chumbo.capabilities (
     ),
   handler text not null constraint capabilities_handler_is_known check (handler in ('sql', 'typescript')),
   target text,
+  target_schema text,
   target_name text,
   parameters jsonb,
   result_shape text constraint capabilities_result_shape_is_known check (result_shape in ('rows', 'row', 'scalar', 'json', 'void')),
@@ -36,11 +37,12 @@ create table if not exists chumbo.capabilities (
   updated_at timestamptz not null default now(),
   constraint capabilities_server_id_kind_name_key unique (server_id, kind, name),
   constraint capabilities_sql_is_complete check (
-    (handler = 'sql') = (target is not null and target_name is not null and parameters is not null and result_query is not null and result_shape is not null)
+    (handler = 'sql') = (target is not null and target_schema is not null and target_name is not null and parameters is not null and result_query is not null and result_shape is not null)
   )
 );
 comment on table chumbo.capabilities is 'Everything callers can use; a row decides over the code that carries the same name.';
 comment on column chumbo.capabilities.target is 'The exact signature a SQL tool runs, such as app.add_note(text); an overload never takes its place.';
+comment on column chumbo.capabilities.target_schema is 'The schema of that function, searched first while it runs.';
 comment on column chumbo.capabilities.target_name is 'The bare name of that function, by which the catalog is searched.';
 comment on column chumbo.capabilities.parameters is 'For each input: name, position in the signature, SQL type, JSON kind, and whether it is required.';
 comment on column chumbo.capabilities.result_query is 'The select that runs the call (%s) and returns {count, value}; built at registration.';
@@ -416,7 +418,7 @@ begin
 
   insert into chumbo.capabilities as c (
     server_id, kind, name, title, description, input_schema, output_schema, annotations, required_scopes,
-    handler, target, target_name, parameters, result_shape, result_query, row_cap, is_write, empty_is_error
+    handler, target, target_schema, target_name, parameters, result_shape, result_query, row_cap, is_write, empty_is_error
   )
   values (
     chumbo.server_id(register_tool.server), 'tool', v_name, register_tool.title,
@@ -429,7 +431,7 @@ begin
     ),
     v_result.schema,
     jsonb_build_object('readOnlyHint', not v_is_write, 'openWorldHint', false) || coalesce(register_tool.annotations, '{}'),
-    register_tool.scopes, 'sql', v_target::text, v_proc.proname,
+    register_tool.scopes, 'sql', v_target::text, (select n.nspname from pg_catalog.pg_namespace as n where n.oid = v_proc.pronamespace), v_proc.proname,
     (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p),
     v_result.shape, v_result.query, register_tool.row_cap, v_is_write,
     -- A write that returns nothing was filtered by a policy or met no row; calling that success would be a lie.
@@ -438,7 +440,7 @@ begin
   on conflict on constraint capabilities_server_id_kind_name_key do update
   set title = excluded.title, description = excluded.description, input_schema = excluded.input_schema,
     output_schema = excluded.output_schema, annotations = excluded.annotations, required_scopes = excluded.required_scopes,
-    handler = excluded.handler, target = excluded.target, target_name = excluded.target_name, parameters = excluded.parameters,
+    handler = excluded.handler, target = excluded.target, target_schema = excluded.target_schema, target_name = excluded.target_name, parameters = excluded.parameters,
     result_shape = excluded.result_shape, result_query = excluded.result_query, row_cap = excluded.row_cap,
     is_write = excluded.is_write, empty_is_error = excluded.empty_is_error, updated_at = now()
   returning c.id into v_id;
@@ -594,6 +596,6 @@ comment on function chumbo.sync_capabilities(jsonb, text) is
 revoke all on function chumbo.sync_capabilities(jsonb, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (5, 'capabilities', '64a24c946d6bd1dc54c94ba266bf44c09853e12df195a4ea0575c7952222f1dd') -- chumbo.installed
+values (5, 'capabilities', 'ee36bd0734c973bbf3b58532501532aea65f09b80ae4861b2de6a0206e498239') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
