@@ -13,8 +13,8 @@ const listNotes = defineTool(
     scopes: ['bench:read'],
   },
   async ({ limit }, ctx) => {
-    const { data }: { data: unknown } = await ctx.supabase.rpc('bench_list_notes', { limit }).throwOnError()
-    return structuredResult({ rows: data })
+    const answer = await ctx.supabase.rpc('bench_list_notes', { limit }).throwOnError()
+    return structuredResult({ rows: answer.data as unknown })
   },
 )
 

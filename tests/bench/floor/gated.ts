@@ -15,17 +15,15 @@ export default serveFloor((server, { userId, clientId, createClient }) => {
     const startedAt = performance.now()
     const supabase = createClient()
     // One after the other: a call that is not allowed must not use up a slot, and one without a slot must not run.
-    const { data: isAllowed }: { data: unknown } = await supabase
-      .rpc('bench_has_scope', { scope: 'bench:read' })
-      .throwOnError()
-    if (isAllowed !== true) return refused('scope_required')
-    const { data: hasSlot }: { data: unknown } = await admin
+    const allowed = await supabase.rpc('bench_has_scope', { scope: 'bench:read' }).throwOnError()
+    if (allowed.data !== true) return refused('scope_required')
+    const slot = await admin
       .rpc('bench_take_slot', { user_id: userId, requests: 1_000_000, window_seconds: 60 })
       .throwOnError()
-    if (hasSlot !== true) return refused('rate_limited')
+    if (slot.data !== true) return refused('rate_limited')
 
-    const { data }: { data: unknown } = await supabase.rpc('bench_list_notes', { limit }).throwOnError()
-    const rows = data as unknown[]
+    const answer = await supabase.rpc('bench_list_notes', { limit }).throwOnError()
+    const rows = answer.data as unknown[]
     // Before the answer, or a process that ends in between would have run a call that nobody can see.
     await admin
       .rpc('bench_write_receipt', {

@@ -9,8 +9,8 @@ const inputSchema = z.strictObject({ limit: z.int().default(10) })
 export default serveFloor((server, { createClient }) => {
   server.registerTool('list_notes', { description: 'Lists notes.', inputSchema }, async ({ limit }) => {
     const supabase = createClient()
-    const { data: rows }: { data: unknown } = await supabase.rpc('bench_list_notes', { limit }).throwOnError()
-    const structuredContent = { rows }
+    const answer = await supabase.rpc('bench_list_notes', { limit }).throwOnError()
+    const structuredContent = { rows: answer.data as unknown }
     return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
   })
 })

@@ -38,7 +38,7 @@ export function serveFloor(register: (server: McpServer, caller: Caller) => void
 
   return {
     async fetch(request) {
-      const { data }: { data: unknown } = await verifyCredentials(extractCredentials(request), {
+      const { data } = await verifyCredentials(extractCredentials(request), {
         auth: 'user',
         env,
         issuer: `${env.url}/auth/v1`,
