@@ -196,7 +196,7 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
     ) {
       return protocol.modern(shell, messages, arrival.accept)
     }
-    const replies: unknown[] = []
+    const replies: string[] = []
     for (const [index, message] of messages.entries()) {
       const reply = await answerMessage(
         { ...body, exact: () => (body.exact() as unknown[])[index] },
@@ -205,9 +205,11 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
       )
       // One refused sign-in refuses them all; so does an outage.
       if (!reply.ok) return reply
-      if (reply.status !== 202) replies.push(await reply.json())
+      if (reply.status !== 202) replies.push(await reply.text())
     }
-    return replies.length === 0 ? new Response(null, { status: 202 }) : Response.json(replies)
+    if (replies.length === 0) return new Response(null, { status: 202 })
+    // Joined as text: parsing them would round numbers.
+    return new Response(`[${replies.join(',')}]`, { headers: { 'Content-Type': 'application/json' } })
   }
 
   async function answerMessage(

@@ -3,6 +3,7 @@
 import { ProtocolError, ProtocolErrorCode, type CallToolResult } from '@modelcontextprotocol/server'
 
 import { ChumboError, refusal } from '../errors.ts'
+import { parseExact } from '../exact-json.ts'
 import type { CallAnswer } from '../gate/gate.ts'
 import { toolError } from '../results/tool-error.ts'
 import { notFound } from './boundary.ts'
@@ -47,9 +48,9 @@ function toResult(
         ? [{ type: 'text' as const, text: `Cut after ${rowCap} rows; narrow the request to see others.` }]
         : []
     return {
-      // The database's own text: it keeps digits that the parsed form could not.
       content: [{ type: 'text', text: result }, ...cut],
-      structuredContent: JSON.parse(result) as Record<string, unknown>,
+      // Nothing on the way to the client reads a number, so each one leaves with the digits Postgres wrote.
+      structuredContent: parseExact(result) as Record<string, unknown>,
     }
   }
   if (outcome === 'moved') {

@@ -4,6 +4,7 @@ import { createAdminClient } from '@supabase/server/core'
 
 import { toSupabaseEnv, type Environment } from '../environment.ts'
 import { refusal } from '../errors.ts'
+import { parseExact } from '../exact-json.ts'
 import { callAnswer, enterAnswer, type Gate } from './gate.ts'
 import { schemaOutdated, toGateError } from './gate-error.ts'
 
@@ -57,7 +58,7 @@ export function createRestGate({ environment, server, fetch, timeoutMs = 30_000 
   return {
     name: 'rest',
     async call({ capability, argumentsText, request }) {
-      const parameters = { server, capability, arguments: rawJson(argumentsText), request }
+      const parameters = { server, capability, arguments: parseExact(argumentsText), request }
       return callAnswer.parse(await rpc('chumbo_call', parameters))
     },
     async enter(request) {
@@ -68,13 +69,4 @@ export function createRestGate({ environment, server, fetch, timeoutMs = 30_000 
     },
     async close() {},
   }
-}
-
-/** A value that is written into the request body as this text; see `JSON.rawJSON`, which takes primitives only. */
-function rawJson(text: string): unknown {
-  return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
-    typeof value === 'number' && context?.source !== undefined && String(value) !== context.source
-      ? (JSON as unknown as { rawJSON: (source: string) => unknown }).rawJSON(context.source)
-      : value,
-  ) as unknown
 }
