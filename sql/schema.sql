@@ -923,12 +923,26 @@ CREATE OR REPLACE FUNCTION chumbo.find_target(name text, target text)
 AS $function$
 begin
   return (
-    select p.oid from pg_catalog.pg_proc as p where p.proname = find_target.name and p.oid::regprocedure::text = find_target.target
+    select p.oid
+    from pg_catalog.pg_proc as p
+    where p.proname = find_target.name
+      and p.oid::regprocedure::text = find_target.target
+      -- Postgres cannot tell f(text) from f(text, text default …) in a call with one argument, and there is no other way to
+      -- say which is meant. Such a call would fail; the tool is gone until one of the two is.
+      and not exists (
+        select
+        from pg_catalog.pg_proc as longer
+        where longer.proname = p.proname
+          and longer.pronamespace = p.pronamespace
+          and longer.pronargs > p.pronargs
+          and longer.pronargs - longer.pronargdefaults <= p.pronargs
+          and (longer.proargtypes::oid[])[0:p.pronargs - 1] = (p.proargtypes::oid[])[0:]
+      )
   );
 end;
 $function$;
 alter routine chumbo.find_target(text,text) owner to postgres;
-comment on routine chumbo.find_target(text,text) is 'The function with this name and exact signature, or null when it is gone.';
+comment on routine chumbo.find_target(text,text) is 'The function with this name and exact signature, or null when it is gone or when an overload makes every call of it ambiguous.';
 grant execute on routine chumbo.find_target(text,text) to chumbo_runtime;
 grant execute on routine chumbo.find_target(text,text) to service_role;
 
@@ -1309,6 +1323,15 @@ begin
       detail = format('%s is not a plain function.', v_target),
       hint = 'Register a function, not a procedure, aggregate or window function.';
   end if;
+  if chumbo.find_target(v_proc.proname, v_target::text) is null then
+    raise exception using errcode = 'PT409', message = 'ambiguous_target',
+      detail = format('A call of %s could mean another signature as well: %s.', v_target, (
+        select string_agg(p.oid::regprocedure::text, ', ' order by p.oid)
+        from pg_catalog.pg_proc as p
+        where p.proname = v_proc.proname and p.pronamespace = v_proc.pronamespace and p.oid <> v_target
+      )),
+      hint = 'Drop the signature that is no longer meant.';
+  end if;
   if v_name !~ '^[A-Za-z0-9_-]{1,64}$' then
     raise exception using errcode = 'PT400', message = 'invalid_name',
       detail = format('%L cannot be a tool name: clients take 1 to 64 letters, digits, _ and -.', v_name),
@@ -1399,7 +1422,7 @@ CREATE OR REPLACE FUNCTION chumbo.require_shim(role text)
  SET search_path TO ''
 AS $function$
 begin
-  -- The owner, which a tool body is, could alter the function; replacing its text it could not.
+  -- The owner, which a tool body is, could alter the function or lend it to anon; replacing its text it could not.
   if not exists (
     select
     from pg_catalog.pg_proc as p
@@ -1408,7 +1431,10 @@ begin
       and p.proowner = case role when 'anon' then 'anon'::regrole else 'authenticated'::regrole end
       and p.prosecdef
       and p.proconfig is null
-  ) then
+      and p.provolatile = 'v'
+      and not p.proisstrict
+  )
+  or has_function_privilege('anon', 'chumbo.run_as_authenticated(text, jsonb)', 'execute') then
     raise exception using errcode = 'PT500', message = 'runner_tampered',
       detail = 'The function that confines tools was altered, so no tool runs.',
       hint = 'Find which tool alters functions, then run the migration 0009_running.sql again.';
@@ -1428,17 +1454,24 @@ CREATE OR REPLACE FUNCTION chumbo.resolve_target(target text)
 AS $function$
 declare
   v_found text[];
+  v_parts text[];
 begin
   if target like '%(%' then
     if to_regprocedure(target) is not null then
       return to_regprocedure(target);
     end if;
   else
+    begin
+      v_parts := parse_ident(target);
+    exception
+      -- Not a name, so it is none of a function.
+      when invalid_parameter_value then v_parts := null;
+    end;
     select array_agg(p.oid::regprocedure::text order by p.oid)
     into v_found
     from pg_catalog.pg_proc as p
     join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-    where array[n.nspname::text, p.proname::text] = parse_ident(target);
+    where array[n.nspname::text, p.proname::text] = v_parts;
 
     if cardinality(v_found) = 1 then
       return v_found[1]::regprocedure;

@@ -114,11 +114,26 @@ create or replace function chumbo.find_target(name text, target text)
 as $$
 begin
   return (
-    select p.oid from pg_catalog.pg_proc as p where p.proname = find_target.name and p.oid::regprocedure::text = find_target.target
+    select p.oid
+    from pg_catalog.pg_proc as p
+    where p.proname = find_target.name
+      and p.oid::regprocedure::text = find_target.target
+      -- Postgres cannot tell f(text) from f(text, text default …) in a call with one argument, and there is no other way to
+      -- say which is meant. Such a call would fail; the tool is gone until one of the two is.
+      and not exists (
+        select
+        from pg_catalog.pg_proc as longer
+        where longer.proname = p.proname
+          and longer.pronamespace = p.pronamespace
+          and longer.pronargs > p.pronargs
+          and longer.pronargs - longer.pronargdefaults <= p.pronargs
+          and (longer.proargtypes::oid[])[0:p.pronargs - 1] = (p.proargtypes::oid[])[0:]
+      )
   );
 end;
 $$;
-comment on function chumbo.find_target(text, text) is 'The function with this name and exact signature, or null when it is gone.';
+comment on function chumbo.find_target(text, text) is
+  'The function with this name and exact signature, or null when it is gone or when an overload makes every call of it ambiguous.';
 revoke all on function chumbo.find_target(text, text) from public, anon, authenticated;
 grant execute on function chumbo.find_target(text, text) to service_role, chumbo_runtime;
 
@@ -130,17 +145,24 @@ create or replace function chumbo.resolve_target(target text)
 as $$
 declare
   v_found text[];
+  v_parts text[];
 begin
   if target like '%(%' then
     if to_regprocedure(target) is not null then
       return to_regprocedure(target);
     end if;
   else
+    begin
+      v_parts := parse_ident(target);
+    exception
+      -- Not a name, so it is none of a function.
+      when invalid_parameter_value then v_parts := null;
+    end;
     select array_agg(p.oid::regprocedure::text order by p.oid)
     into v_found
     from pg_catalog.pg_proc as p
     join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-    where array[n.nspname::text, p.proname::text] = parse_ident(target);
+    where array[n.nspname::text, p.proname::text] = v_parts;
 
     if cardinality(v_found) = 1 then
       return v_found[1]::regprocedure;
@@ -393,6 +415,15 @@ begin
       detail = format('%s is not a plain function.', v_target),
       hint = 'Register a function, not a procedure, aggregate or window function.';
   end if;
+  if chumbo.find_target(v_proc.proname, v_target::text) is null then
+    raise exception using errcode = 'PT409', message = 'ambiguous_target',
+      detail = format('A call of %s could mean another signature as well: %s.', v_target, (
+        select string_agg(p.oid::regprocedure::text, ', ' order by p.oid)
+        from pg_catalog.pg_proc as p
+        where p.proname = v_proc.proname and p.pronamespace = v_proc.pronamespace and p.oid <> v_target
+      )),
+      hint = 'Drop the signature that is no longer meant.';
+  end if;
   if v_name !~ '^[A-Za-z0-9_-]{1,64}$' then
     raise exception using errcode = 'PT400', message = 'invalid_name',
       detail = format('%L cannot be a tool name: clients take 1 to 64 letters, digits, _ and -.', v_name),
@@ -596,6 +627,6 @@ comment on function chumbo.sync_capabilities(jsonb, text) is
 revoke all on function chumbo.sync_capabilities(jsonb, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (5, 'capabilities', 'ee36bd0734c973bbf3b58532501532aea65f09b80ae4861b2de6a0206e498239') -- chumbo.installed
+values (5, 'capabilities', '4975d7e449efeb200d3105fcde45614cc494195d23fcbaa5f6de483355f16bd5') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
