@@ -1537,7 +1537,7 @@ declare
   v_role text := current_setting('role');
   v_result jsonb;
 begin
-  if request ->> 'role' not in ('anon', 'authenticated') then
+  if coalesce(request ->> 'role', '') not in ('anon', 'authenticated') then
     raise exception using errcode = 'PT403', message = 'forbidden',
       detail = 'Tools run as anon or authenticated only.', hint = 'Sign in as a user.';
   end if;

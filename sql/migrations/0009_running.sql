@@ -82,7 +82,7 @@ declare
   v_role text := current_setting('role');
   v_result jsonb;
 begin
-  if request ->> 'role' not in ('anon', 'authenticated') then
+  if coalesce(request ->> 'role', '') not in ('anon', 'authenticated') then
     raise exception using errcode = 'PT403', message = 'forbidden',
       detail = 'Tools run as anon or authenticated only.', hint = 'Sign in as a user.';
   end if;
@@ -299,6 +299,6 @@ revoke all on function chumbo.rows_changed() from public, anon, authenticated;
 grant execute on function chumbo.rows_changed() to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (9, 'running', '380d74a946d88c38a914d824eacb7263a86476479ceacbd2bbd9ca37f7879da0') -- chumbo.installed
+values (9, 'running', 'd00de51be70bb9d77016432a998f9969023a257caf2d9c275b11a3498893f995') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
