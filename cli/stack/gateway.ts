@@ -9,6 +9,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 
+import { CliError } from '../cli-error.ts'
 import type { Tokens } from './auth/tokens.ts'
 import {
   BodyTooLargeError,
@@ -220,9 +221,13 @@ function fail(
 
 function listen(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (cause: Error & { readonly code?: string }) => {
+      if (cause.code !== 'EADDRINUSE') return reject(cause)
+      const message = `Port ${port} is in use by another program.`
+      return reject(new CliError(message, { code: 'port_taken', hint: 'chumbo dev --port <another>', cause }))
+    })
     server.listen(port, '127.0.0.1', () => {
-      server.removeListener('error', reject)
+      server.removeAllListeners('error')
       resolve()
     })
   })

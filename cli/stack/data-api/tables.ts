@@ -11,7 +11,7 @@ import type { StackRequest, StackResponse } from '../http.ts'
 import { guardReserve } from '../postgres/pool.ts'
 import { settingsParameters, settingsSql } from './call-sql.ts'
 import type { Caller } from './caller.ts'
-import { databaseError } from './errors.ts'
+import { apiError, databaseError } from './errors.ts'
 import type { CatalogCache, Setting } from './function-catalog.ts'
 
 export interface TablesOptions {
@@ -55,7 +55,7 @@ export async function openTables({ url, adminUrl, schemas, catalog }: TablesOpti
     import('@supabase/lite'),
     import('@supabase/lite/postgres'),
   ])
-  // A view of the real objects that names the private methods replaced below; checked by tests/stack/tables.test.ts.
+  // A view of the real objects that names the private methods replaced below; checked by tests/stack/data-api.test.ts.
   const connection = createPostgresConnection({ url })
   // lite types its driver's parsers as any.
   const driver: unknown = connection.driver
@@ -101,8 +101,10 @@ export async function openTables({ url, adminUrl, schemas, catalog }: TablesOpti
   // lite maps half of the codes to 500 and prints every one; ours leaves through its server as a ready response.
   patched.normalizeDbError = (error) => {
     const caller = callers.getStore()
-    if (caller === undefined || !isPostgresError(error)) return error
-    throw new ReadyResponse(databaseError(error, caller))
+    if (caller === undefined || !(error instanceof Error)) return error
+    if (error.name === 'PostgresError') throw new ReadyResponse(databaseError(error, caller))
+    if ('relation' in error) throw new ReadyResponse(apiError(404, 'PGRST205', error.message))
+    return error
   }
 
   const app = new App({
@@ -163,10 +165,6 @@ class ReadyResponse extends Error {
     const { status, headers = {}, body = '' } = this.#response
     return new Response(String(body), { status, headers })
   }
-}
-
-function isPostgresError(error: unknown): boolean {
-  return error instanceof Error && error.name === 'PostgresError'
 }
 
 function writeClaims(claims: Caller['claims']): string {

@@ -46,7 +46,7 @@ export default {
       env: ['SUPABASE_URL', 'SUPABASE_PUBLISHABLE_KEYS', 'SUPABASE_SECRET_KEYS', 'SUPABASE_JWKS', 'CHUMBO_HMAC_KEY', 'CHUMBO_DB_URL', 'CHUMBO_PROBE']
         .filter((name) => Deno.env.get(name) !== undefined),
       file: await Deno.readTextFile('/etc/hostname').then(() => 'read', (error) => error.name),
-      outside: await fetch('http://127.0.0.1:9/').then(() => 'reached', (error) => error.name),
+      outside: await fetch('http://127.0.0.1:59321/').then(() => 'reached', (error) => error.name),
     })
   },
 }
