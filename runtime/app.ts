@@ -225,10 +225,11 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
       idempotencyHeader: request.headers.get('idempotency-key'),
     })
     const response = await protocol.serve(exchange, message, accept)
-    // A call that was admitted and never ran was refused by the SDK: its arguments were no object, or its headers lied.
-    closeReceipt(exchange, receipts, { outcome: 'refused', code: 'invalid_request' })
-
-    const { httpError, retryAfter } = exchange
+    const { httpError, retryAfter, opened } = exchange
+    if (opened?.hasStarted !== true) {
+      // A call that was admitted and never ran was refused by the SDK: its arguments were no object, or its headers lied.
+      closeReceipt(exchange, receipts, { outcome: 'refused', code: httpError?.code ?? 'invalid_request' })
+    }
     if (httpError !== undefined) {
       if (httpError.status >= 500) report(httpError, traceId)
       const metadataUrl = authenticator.hasDiscovery ? urls.metadata : undefined
@@ -337,11 +338,13 @@ function requireDatabaseUrl(url: string | undefined): string {
 
 /** A sink of the application must never change an answer. */
 function safely<Parameters extends unknown[]>(
-  sink: (...parameters: Parameters) => void,
+  sink: (...parameters: Parameters) => unknown,
 ): (...parameters: Parameters) => void {
   return (...parameters) => {
     try {
-      sink(...parameters)
+      // An async function passes for a sink, and its rejection would end a Node process.
+      const done = sink(...parameters)
+      if (done instanceof Promise) done.catch(() => {})
     } catch {
       // Nobody is left to tell.
     }

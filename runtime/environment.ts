@@ -195,7 +195,7 @@ function readJwks(read: Read, baseUrl: string): Environment['jwks'] {
 
 function readDatabaseUrl(read: Read, name: string): string | undefined {
   const value = read(name)
-  if (value !== undefined && !/^postgres(?:ql)?:\/\/\S+$/.test(value)) {
+  if (value !== undefined && !(/^postgres(?:ql)?:\/\/\S+$/.test(value) && URL.canParse(value))) {
     throw misconfigured(name, 'is not a Postgres connection string', 'a URL that starts with postgresql://')
   }
   return value

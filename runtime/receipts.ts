@@ -39,9 +39,13 @@ export function createReceiptQueue({ gate, background, onError }: ReceiptQueueOp
   async function sendBatch(batch: readonly FinishedReceipt[]): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await gate.finish(batch)
+        await gate.finish(batch)
+        return
       } catch (error) {
-        if (attempt === attempts) return onError(error)
+        if (attempt === attempts) {
+          onError(error)
+          return
+        }
         await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** attempt))
       }
     }

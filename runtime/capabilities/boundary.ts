@@ -37,6 +37,10 @@ export function createBoundary(
     closeReceipt(exchange, receipts, ending)
   }
 
+  function begin(): void {
+    if (exchange.opened !== undefined) exchange.opened.hasStarted = true
+  }
+
   /** A handler that refuses on purpose has nothing to report; an operator should be woken by the rest only. */
   function reportUnexpected(error: unknown): void {
     if (!(error instanceof ChumboError && error.status < 500)) onError(error, traceId)
@@ -44,11 +48,13 @@ export function createBoundary(
 
   async function runTool(callback: AnyCallback, parameters: readonly unknown[]): Promise<unknown> {
     const [args] = parameters
-    if (args instanceof RejectedArguments) {
+    if (args instanceof RejectedArguments && args.cause === undefined) {
       close({ outcome: 'refused', code: 'invalid_arguments' })
       return toolError({ code: 'invalid_arguments', message: args.message }, traceId)
     }
+    begin()
     try {
+      if (args instanceof RejectedArguments) throw args.cause
       const result = (await callback(...(parameters as never[]))) as CallToolResult
       if (isInputRequiredResult(result)) {
         close({ outcome: 'ok', code: 'input_required' })
@@ -66,6 +72,7 @@ export function createBoundary(
   }
 
   async function runOther(callback: AnyCallback, parameters: readonly unknown[]): Promise<unknown> {
+    begin()
     try {
       const result = await callback(...(parameters as never[]))
       close({ outcome: 'ok' })

@@ -8,7 +8,7 @@ import type {
 } from '@modelcontextprotocol/server'
 
 import type { SupabaseMcpContext } from '../context.ts'
-import { toJsonSchema } from './schema.ts'
+import { isStandardSchema, toJsonSchema } from './schema.ts'
 
 /** What a tool says about itself. */
 export interface ToolDefinition<Input extends StandardSchemaWithJSON = StandardSchemaWithJSON> {
@@ -58,9 +58,7 @@ export function defineTool<Input extends StandardSchemaWithJSON>(
     )
   }
   requireScopeNames(`defineTool ${name}`, scopes)
-  if (
-    typeof (inputSchema as Partial<StandardSchemaWithJSON>)['~standard']?.jsonSchema?.input !== 'function'
-  ) {
+  if (!isStandardSchema(inputSchema)) {
     throw new TypeError(
       `defineTool ${name}: inputSchema is not a Standard Schema with JSON Schema; zod 4 is one.`,
     )
@@ -68,7 +66,7 @@ export function defineTool<Input extends StandardSchemaWithJSON>(
   return Object.freeze({
     definition,
     // The schema has validated the arguments by the time the handler sees them.
-    handler: handler as DefinedTool['handler'],
+    handler,
   })
 }
 

@@ -30,5 +30,7 @@ export interface OpenReceipt {
   readonly capability: string
   /** The call carried an idempotency key, so its answer is kept. */
   readonly isKeyed: boolean
+  /** The handler was called: it closes the receipt, also after its stream has begun or its caller has gone. */
+  hasStarted: boolean
   isClosed: boolean
 }

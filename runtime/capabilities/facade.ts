@@ -1,14 +1,14 @@
 // runtime/capabilities/facade.ts — the official registration API as an application sees it, with scopes and the gate inside.
 
+import type { McpServer } from '@modelcontextprotocol/server'
 import {
-  McpServer,
   ResourceTemplate,
   type RegisteredTool,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 
 import { requireScopeNames } from './define.ts'
-import { guardSchema } from './schema.ts'
+import { checkResult, guardSchema, isStandardSchema, trustSchema } from './schema.ts'
 
 /** The kinds of things code registers. */
 export type CodeKind = 'tool' | 'resource' | 'resource_template' | 'prompt'
@@ -51,22 +51,24 @@ export interface Facade {
 export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): Facade {
   const tools = new Map<string, RegisteredTool>()
   const kinds = new Set<CodeKind>()
+  // The official overloads infer the handler from the schema; both are the application's own here.
+  const official = server as unknown as Record<
+    'registerTool' | 'registerResource' | 'registerPrompt',
+    (...parameters: unknown[]) => unknown
+  >
 
   function registerTool(name: string, config: ToolConfig, callback: AnyCallback): RegisteredTool {
     const registration: Registration = { kind: 'tool', name }
     if (!admits(registration)) return withheld<RegisteredTool>()
     kinds.add('tool')
-    const { inputSchema } = config
-    const guarded = isStandardSchema(inputSchema)
-      ? { ...config, inputSchema: guardSchema(inputSchema) }
-      : config
-    // The official overloads infer the handler from the schema; both are the application's own here.
-    const tool = (server.registerTool as (...parameters: unknown[]) => RegisteredTool).call(
-      server,
-      name,
-      guarded,
-      wrap(registration, callback),
-    )
+    const { inputSchema, outputSchema } = config
+    const guarded = {
+      ...config,
+      ...(isStandardSchema(inputSchema) ? { inputSchema: guardSchema(inputSchema) } : {}),
+      ...(isStandardSchema(outputSchema) ? { outputSchema: trustSchema(outputSchema) } : {}),
+    }
+    const checked = isStandardSchema(outputSchema) ? checkedBy(outputSchema, callback) : callback
+    const tool = official.registerTool(name, guarded, wrap(registration, checked)) as RegisteredTool
     tools.set(name, tool)
     return tool
   }
@@ -81,29 +83,28 @@ export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): F
     const registration: Registration = { kind, name, uri }
     if (!admits(registration)) return withheld()
     kinds.add(kind)
-    const register = server.registerResource as (...parameters: unknown[]) => unknown
     const target = typeof uri === 'string' ? uri : wrapTemplate(registration, uri)
-    return register.call(server, name, target, config, wrap(registration, callback))
+    return official.registerResource(name, target, config, wrap(registration, callback))
   }
 
   function registerPrompt(name: string, config: object, callback: AnyCallback): unknown {
     const registration: Registration = { kind: 'prompt', name }
     if (!admits(registration)) return withheld()
     kinds.add('prompt')
-    const register = server.registerPrompt as (...parameters: unknown[]) => unknown
-    return register.call(server, name, config, wrap(registration, callback))
+    return official.registerPrompt(name, config, wrap(registration, callback))
   }
 
   /** Listing and completion run the application's code too. */
   function wrapTemplate(registration: Registration, template: ResourceTemplate): ResourceTemplate {
-    const { uriTemplate, listCallback } = template
+    const { uriTemplate } = template
     const complete = Object.fromEntries(
       uriTemplate.variableNames.flatMap((variable) => {
         const callback = template.completeCallback(variable)
         return callback === undefined ? [] : [[variable, wrap(registration, callback)]]
       }),
     )
-    const list = listCallback === undefined ? undefined : wrap(registration, listCallback)
+    const callback = template.listCallback?.bind(template)
+    const list = callback && wrap(registration, callback)
     return new ResourceTemplate(uriTemplate, { list, complete })
   }
 
@@ -132,10 +133,13 @@ export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): F
 
 interface ToolConfig {
   readonly inputSchema?: unknown
+  readonly outputSchema?: unknown
 }
 
-function isStandardSchema(value: unknown): value is StandardSchemaWithJSON {
-  return typeof value === 'object' && value !== null && '~standard' in value
+/** The same handler, whose result has to fit. */
+function checkedBy(schema: StandardSchemaWithJSON, callback: AnyCallback): AnyCallback {
+  return async (...parameters) =>
+    checkResult(schema, (await callback(...parameters)) as Awaited<ReturnType<typeof checkResult>>)
 }
 
 /** The handle of something that does not exist in this request: it can be told anything. */

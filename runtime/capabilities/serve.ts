@@ -4,11 +4,12 @@ import { McpServer, type Implementation } from '@modelcontextprotocol/server'
 
 import { createContext, type SupabaseMcpContext } from '../context.ts'
 import type { Environment } from '../environment.ts'
-import { ChumboError, refusal } from '../errors.ts'
+import { refusal, type ChumboError } from '../errors.ts'
 import type { CatalogCache } from '../gate/catalog-cache.ts'
 import type { EnterAnswer, Gate, GateError } from '../gate/gate.ts'
 import { schemaOutdated } from '../gate/gate-error.ts'
 import type { ReceiptQueue } from '../receipts.ts'
+import { toChumboError } from '../request/respond.ts'
 import type { CodeCatalog } from './code-catalog.ts'
 import type { DefinedTool } from './define.ts'
 import type { Exchange } from './exchange.ts'
@@ -53,8 +54,18 @@ export interface ServeOptions {
 /** Milliseconds a repeated call waits for the first one with its key; well inside the platform's request limit. */
 const longestWait = 10_000
 
-/** Builds the official server that answers one message. */
+/** Builds the official server that answers one message. Never rejects: what went wrong is noted on the exchange. */
 export async function buildServer(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
+  try {
+    return await chooseServer(exchange, options)
+  } catch (error) {
+    // The application's own part: registration, scopes, context, instructions.
+    exchange.httpError ??= toChumboError(error)
+    return newServer(options, null)
+  }
+}
+
+async function chooseServer(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
   const { method, params } = exchange
   const name = typeof params['name'] === 'string' ? params['name'] : ''
   switch (method) {
@@ -120,16 +131,17 @@ async function admitCall(
       startedAt: performance.now(),
       capability: name,
       isKeyed: exchange.facts['idempotency_key_hash'] !== undefined,
+      hasStarted: false,
       isClosed: false,
     }
   }
-  let isBuilt = false
+  const built: Registration[] = []
   const { mcp } = await assemble(exchange, answer, options, (registration) => {
     const isCalled = registration.kind === kind && registration.name === name
-    isBuilt ||= isCalled
+    if (isCalled) built.push(registration)
     return isCalled
   })
-  if (!isBuilt) {
+  if (built.length === 0) {
     // Admitted because code might know the name, and it does not, or not for this caller.
     closeReceipt(exchange, options.receipts, { outcome: 'refused', code: 'unknown_capability' })
     return refusingServer(exchange, called, { ...answer, error: { code: 'unknown_capability' } }, options)
@@ -181,19 +193,23 @@ async function readResource(exchange: Exchange, options: ServeOptions): Promise<
   const uri = typeof exchange.params['uri'] === 'string' ? exchange.params['uri'] : ''
   // The first read of a process learns what code registers; from then on a URI leads to its name at once.
   if (options.catalog.findResource(uri) === undefined)
-    await describe(exchange, ['resource', 'resource_template'], options)
+    await describe(exchange, ['resource', 'resource_template'], options, uncounted)
   if (exchange.httpError !== undefined) return newServer(options, null)
   const found = options.catalog.findResource(uri)
   return admitCall(exchange, found ?? { kind: 'resource', name: '' }, options)
 }
+
+/** The attempt from which on limits do not count a question: it belongs to a request that was counted, or will be. */
+const uncounted = 2
 
 /** A request that shows or completes: every registration this caller may use is built. */
 async function describe(
   exchange: Exchange,
   kinds: readonly CodeKind[],
   options: ServeOptions,
+  attempt = 1,
 ): Promise<McpServer> {
-  const described = await describeAll(exchange, kinds, options, null)
+  const described = await describeAll(exchange, kinds, options, { operation: 'describe', attempt })
   return described?.facade.mcp ?? newServer(options, null)
 }
 
@@ -202,8 +218,13 @@ async function listTools(exchange: Exchange, options: ServeOptions): Promise<Mcp
   server.server.setRequestHandler('tools/list', (request) =>
     serveToolList(request.params?.cursor, {
       cache: options.cache,
-      list: (after, knownRevision) =>
-        describeAll(exchange, ['tool'], options, { after, known_revision: knownRevision }),
+      list: (after, knownRevision, attempt) =>
+        describeAll(exchange, ['tool'], options, {
+          operation: 'list',
+          after,
+          known_revision: knownRevision,
+          attempt,
+        }),
     }),
   )
   return server
@@ -215,31 +236,52 @@ export interface Description {
   readonly facade: BuiltFacade
 }
 
+interface Question {
+  readonly operation: 'list' | 'describe'
+  readonly attempt: number
+  readonly after?: string | undefined
+  readonly known_revision?: number | undefined
+}
+
+/** How often one request asks about names it had not asked about; code that makes up new ones each time gets no further. */
+const mostRounds = 3
+
 async function describeAll(
   exchange: Exchange,
   kinds: readonly CodeKind[],
   options: ServeOptions,
-  page: { readonly after: string | undefined; readonly known_revision: number | undefined } | null,
+  question: Question,
 ): Promise<Description | undefined> {
   const { catalog } = options
-  for (;;) {
+  for (let round = 1; ; round += 1) {
     const asked = new Set(catalog.names(kinds))
     const answer = await enter(exchange, options, {
-      operation: page === null ? 'describe' : 'list',
+      ...question,
       kind: kinds.join(','),
       code_names: [...asked],
-      ...page,
+      attempt: round === 1 ? question.attempt : uncounted,
     })
     if (answer === undefined) return undefined
-    let hasNews = false
-    const facade = await assemble(exchange, answer, options, (registration) => {
-      if (!kinds.includes(registration.kind)) return false
-      hasNews ||= !asked.has(registration.name)
-      return answer.code?.[registration.name] ?? answer.server?.unregistered !== 'refuse'
+    if (answer.outcome === 'refused') {
+      // Anything shown instead would pass for what there is.
+      exchange.httpError = refusedDescription(answer.error)
+      return undefined
+    }
+    const news = new Set<string>()
+    const facade = await assemble(exchange, answer, options, ({ kind, name }) => {
+      if (!kinds.includes(kind)) return false
+      if (!asked.has(name)) news.add(name)
+      return answer.code?.[name] ?? (asked.has(name) && answer.server?.unregistered !== 'refuse')
     })
     // A name seen for the first time may have a row that forbids it: ask once more, with that name.
-    if (!hasNews) return { answer, facade }
+    if (news.size === 0 || round === mostRounds) return { answer, facade }
   }
+}
+
+/** Sign-in, server and schema were looked at before; what is left is a limit. */
+function refusedDescription(error: GateError | null | undefined): ChumboError {
+  if (error?.code !== 'rate_limited') return refusal('internal_error')
+  return refusal('rate_limited', error.retry_after == null ? {} : { retryAfterSeconds: error.retry_after })
 }
 
 /** The facade with the official server under it. */
@@ -316,7 +358,7 @@ export async function enter(
     if (failed === undefined) return answer
     exchange.httpError = failed
   } catch (error) {
-    exchange.httpError = error instanceof ChumboError ? error : refusal('internal_error', { cause: error })
+    exchange.httpError = toChumboError(error)
   }
   return undefined
 }

@@ -2,9 +2,9 @@
 
 import { ProtocolError, ProtocolErrorCode, type CallToolResult } from '@modelcontextprotocol/server'
 
-import { ChumboError, refusal } from '../errors.ts'
 import { parseExact } from '../exact-json.ts'
 import type { CallAnswer } from '../gate/gate.ts'
+import { toChumboError } from '../request/respond.ts'
 import { toolError } from '../results/tool-error.ts'
 import { notFound } from './boundary.ts'
 import type { Exchange } from './exchange.ts'
@@ -28,10 +28,12 @@ export async function serveSqlCall(
     return toResult(answer, { exchange, name })
   } catch (error) {
     if (error instanceof ProtocolError) throw error
-    const failure = error instanceof ChumboError ? error : refusal('internal_error', { cause: error })
-    onError(failure, traceId)
+    const failure = toChumboError(error)
     // A tool that ran out of time is the tool's failure; anything else stopped before or around it.
-    if (failure.code === 'timeout') return toolError({ code: 'timeout' }, traceId)
+    if (failure.code === 'timeout') {
+      onError(failure, traceId)
+      return toolError({ code: 'timeout' }, traceId)
+    }
     exchange.httpError = failure
     throw new ProtocolError(ProtocolErrorCode.InternalError, failure.message)
   }
@@ -50,7 +52,7 @@ function toResult(
     return {
       content: [{ type: 'text', text: result }, ...cut],
       // Nothing on the way to the client reads a number, so each one leaves with the digits Postgres wrote.
-      structuredContent: parseExact(result) as Record<string, unknown>,
+      structuredContent: parseExact(result),
     }
   }
   if (outcome === 'moved') {

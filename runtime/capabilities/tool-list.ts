@@ -17,6 +17,7 @@ export interface ToolListOptions {
   readonly list: (
     after: string | undefined,
     knownRevision: number | undefined,
+    attempt: number,
   ) => Promise<Description | undefined>
 }
 
@@ -26,10 +27,10 @@ export async function serveToolList(
   { cache, list }: ToolListOptions,
 ): Promise<ListToolsResult> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor)
-  let description = await list(after, cache.revision())
+  let description = await list(after, cache.revision(), 1)
   // The cache may hold another page of this revision than the one asked for.
   if (description?.answer.entries?.some((entry) => cache.definition(entry) === undefined) === true) {
-    description = await list(after, undefined)
+    description = await list(after, undefined, 2)
   }
   if (description === undefined) return { tools: [] }
   const { answer, facade } = description

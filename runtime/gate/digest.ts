@@ -35,7 +35,7 @@ export function canonicalJson(value: unknown): string {
     const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
     return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`
   }
-  return JSON.stringify(value) ?? 'null'
+  return JSON.stringify(value)
 }
 
 function encode(text: string): Uint8Array<ArrayBuffer> {

@@ -38,20 +38,22 @@ export function createRestGate({ environment, server, fetch, timeoutMs = 30_000 
 
   async function rpc(name: string, parameters: Record<string, unknown>): Promise<unknown> {
     // Never ended by the caller's disconnect: effect, receipt and key commit together or not at all.
-    const { data, error, status } = await client
+    const response: RpcResponse = await client
       .rpc(name, parameters)
       .retry(false)
       .abortSignal(AbortSignal.timeout(timeoutMs))
+    const { data, error, status } = response
     if (error === null) return data
     const failure = toGateError({ code: error.code, status, cause: error })
     throw failure.code === 'schema_outdated' ? schemaOutdated(await installedVersion(), error) : failure
   }
 
   async function installedVersion(): Promise<number | null> {
-    const { data } = await client
+    const response: RpcResponse = await client
       .rpc('chumbo_version')
       .retry(false)
       .abortSignal(AbortSignal.timeout(timeoutMs))
+    const { data } = response
     return typeof data === 'number' ? data : null
   }
 
@@ -69,4 +71,11 @@ export function createRestGate({ environment, server, fetch, timeoutMs = 30_000 
     },
     async close() {},
   }
+}
+
+/** What supabase-js answers, its untyped data taken as unknown. */
+interface RpcResponse {
+  readonly data: unknown
+  readonly error: { readonly code: string } | null
+  readonly status: number
 }

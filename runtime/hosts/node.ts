@@ -82,5 +82,5 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
     headers,
     signal,
     ...(hasBody ? { body: Readable.toWeb(incoming) as BodyInit, duplex: 'half' } : {}),
-  } as RequestInit)
+  })
 }
