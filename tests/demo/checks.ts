@@ -25,11 +25,13 @@ export async function runChecks(
   checks: readonly Check[],
   { say, interrupted }: RunOptions,
 ): Promise<CheckResult[]> {
-  let isInterrupted = false
-  void interrupted.then(() => (isInterrupted = true))
+  const stop = new AbortController()
+  void interrupted.then(() => {
+    stop.abort()
+  })
   const results: CheckResult[] = []
   for (const { id, title, run } of checks) {
-    if (isInterrupted) break
+    if (stop.signal.aborted) break
     const startedAt = performance.now()
     let outcome: Pick<CheckResult, 'ok' | 'detail'>
     try {

@@ -134,7 +134,7 @@ export function databaseInCharge({ stack, sql, alice, bob, connections, call }: 
           ['ok', 'ok'],
           'outcomes',
         )
-        same(twice[0]?.data, twice[1]?.data, 'answers')
+        same(twice[0].data, twice[1].data, 'answers')
         same((await marks()) - before, 1, 'rows')
         const reused = await call(
           alice,
@@ -144,7 +144,7 @@ export function databaseInCharge({ stack, sql, alice, bob, connections, call }: 
           { idempotencyKey: 'demo-1' },
         )
         same(reused.code, 'idempotency_key_reused', 'the key with other arguments')
-        return `one row, the same answer twice: ${JSON.stringify(twice[0]?.data)}`
+        return `one row, the same answer twice: ${JSON.stringify(twice[0].data)}`
       },
     },
   ]

@@ -104,10 +104,7 @@ export function isolation(cast: Cast): Check[] {
       id: 'concurrent-isolation',
       title: `${interleaved} interleaved calls never cross`,
       async run() {
-        const turns = Array.from(
-          { length: interleaved },
-          (_, index) => (index % 2 === 0 ? 'alice' : 'bob') as 'alice' | 'bob',
-        )
+        const turns = Array.from({ length: interleaved }, (_, index) => (index % 2 === 0 ? 'alice' : 'bob'))
         const answers = await Promise.all(turns.map((name) => call(cast[name], of(name), 'list_workspaces')))
         const crossed = answers.filter(({ data }, index) => {
           const rows = (data['workspaces'] as { workspace_id: string }[] | undefined) ?? []
