@@ -1,6 +1,6 @@
 // runtime/capabilities/serve.ts — rows and code become one official server per request, holding what that request needs.
 
-import { McpServer, type Implementation } from '@modelcontextprotocol/server'
+import { McpServer, ProtocolError, type Implementation } from '@modelcontextprotocol/server'
 
 import { createContext, type SupabaseMcpContext } from '../context.ts'
 import type { Environment } from '../environment.ts'
@@ -215,18 +215,25 @@ async function describe(
 
 async function listTools(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
   const server = newServer(options, null)
-  server.server.setRequestHandler('tools/list', (request) =>
-    serveToolList(request.params?.cursor, {
-      cache: options.cache,
-      list: (after, knownRevision, attempt) =>
-        describeAll(exchange, ['tool'], options, {
-          operation: 'list',
-          after,
-          known_revision: knownRevision,
-          attempt,
-        }),
-    }),
-  )
+  server.server.setRequestHandler('tools/list', async (request) => {
+    try {
+      return await serveToolList(request.params?.cursor, {
+        cache: options.cache,
+        list: (after, knownRevision, attempt) =>
+          describeAll(exchange, ['tool'], options, {
+            operation: 'list',
+            after,
+            known_revision: knownRevision,
+            attempt,
+          }),
+      })
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error
+      // The SDK would send the words of whatever the application threw.
+      exchange.httpError ??= toChumboError(error)
+      return { tools: [] }
+    }
+  })
   return server
 }
 
@@ -369,7 +376,10 @@ export function httpErrorOf(error: GateError | null | undefined): ChumboError | 
     case 'session_revoked':
       return refusal('session_revoked')
     case 'unknown_server':
-      return refusal('not_found')
+      return refusal('not_found', {
+        sentence: 'This server is switched off, or not registered in the database.',
+        hint: "The application's operator can enable or register it.",
+      })
     case 'schema_outdated':
       return schemaOutdated(error.found ?? null)
     default:
