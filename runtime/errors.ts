@@ -20,11 +20,6 @@ export const errorRegistry = {
     sentence: 'The session behind this access token has ended.',
     hint: 'Sign in again; a token of an ended session is refused although it has not expired.',
   },
-  insufficient_scope: {
-    status: 403,
-    sentence: 'The access token lacks a scope that this request needs.',
-    hint: 'Authorize again and ask for the scopes named in the challenge.',
-  },
   not_found: {
     status: 404,
     sentence: 'Nothing is served at this path.',

@@ -229,12 +229,12 @@ create table chumbo.receipts (
   idempotency_key_hash text,
   replay_of uuid,
   constraint receipts_pkey PRIMARY KEY (id, created_at),
-  constraint receipts_outcome_is_known CHECK ((outcome = ANY (ARRAY['open'::text, 'ok'::text, 'tool_error'::text, 'refused'::text, 'replayed'::text, 'failed'::text])))
+  constraint receipts_outcome_is_known CHECK ((outcome = ANY (ARRAY['open'::text, 'ok'::text, 'tool_error'::text, 'refused'::text, 'replayed'::text])))
 ) partition by RANGE (created_at);
 alter table chumbo.receipts owner to postgres;
 comment on table chumbo.receipts is 'One row per call, refused ones included. Never arguments, results, tokens or SQL text. Old rows leave with their partition.';
 comment on column chumbo.receipts.capability is 'The name asked for; null when it could not be a name.';
-comment on column chumbo.receipts.outcome is 'open while a TypeScript handler runs (and for ever when its process died); failed when the platform and not the tool gave way.';
+comment on column chumbo.receipts.outcome is 'open while a TypeScript handler runs, and for ever when its process died: then nobody knows how it ended.';
 comment on column chumbo.receipts.argument_digest is 'Keyed digest of the arguments: equal calls compare, nothing can be guessed back.';
 alter table chumbo.receipts enable row level security;
 CREATE INDEX receipts_subject_created_at_idx ON ONLY chumbo.receipts USING btree (subject, created_at DESC);
@@ -955,6 +955,18 @@ declare
   v_id bigint;
 begin
   perform chumbo.require_scopes(array[grant_scope.scope]);
+  if not coalesce(
+    grantee in ('everyone', 'authenticated', 'user', 'client', 'user_client', 'claim') and effect in ('allow', 'deny')
+      and (user_id is not null) = (grantee in ('user', 'user_client'))
+      and (client_id is not null) = (grantee in ('client', 'user_client'))
+      and (claim is not null) = (grantee = 'claim')
+      and coalesce(jsonb_typeof(claim) = 'object' and claim <> '{}' and not claim ? 'user_metadata', true),
+    false
+  ) then
+    raise exception using errcode = 'PT400', message = 'invalid_grantee',
+      detail = format('The scope %L cannot be given to grantee %L with effect %L as described.', scope, grantee, effect),
+      hint = 'A user takes user_id, a client client_id, user_client both, a claim an object without user_metadata; others none.';
+  end if;
 
   insert into chumbo.grants as g (scope, grantee, user_id, client_id, claim, effect, expires_at)
   values (
@@ -969,7 +981,7 @@ begin
 end;
 $function$;
 alter routine chumbo.grant_scope(text,text,uuid,text,jsonb,text,timestamp with time zone) owner to postgres;
-comment on routine chumbo.grant_scope(text,text,uuid,text,jsonb,text,timestamp with time zone) is 'Allows or denies a scope to a grantee from the next request on and returns the grant. Repeating it changes the expiry only.';
+comment on routine chumbo.grant_scope(text,text,uuid,text,jsonb,text,timestamp with time zone) is 'Allows or denies a scope to a grantee from the next request on and returns the grant. Repeating it changes the expiry only. Raises invalid_grantee, unknown_scope.';
 
 CREATE OR REPLACE FUNCTION chumbo.has_wide_number(type_id oid)
  RETURNS boolean
@@ -1139,6 +1151,40 @@ alter routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) owner 
 comment on routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) is 'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null.';
 grant execute on routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) to chumbo_runtime;
 grant execute on routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.maintain(keep interval DEFAULT '90 days'::interval)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_receipts jsonb := chumbo.maintain_receipts(keep);
+  v_rest integer;
+  v_keys integer;
+  v_counters integer;
+begin
+  -- In batches: one run must not hold locks for long, and the next run goes on.
+  delete from chumbo.receipts_rest as r
+  where (r.id, r.created_at) in (
+    select o.id, o.created_at from chumbo.receipts_rest as o where o.created_at < now() - keep limit 10000);
+  get diagnostics v_rest = row_count;
+
+  delete from chumbo.idempotency as i
+  where i.ctid = any (array(
+    select o.ctid from chumbo.idempotency as o where o.expires_at < now() limit 10000 for update skip locked));
+  get diagnostics v_keys = row_count;
+
+  -- The longest window is 31 days, so an older counter counts for nothing.
+  delete from chumbo.rate_counters as k
+  where k.ctid = any (array(
+    select o.ctid from chumbo.rate_counters as o where o.reached_at < now() - interval '31 days' limit 10000 for update skip locked));
+  get diagnostics v_counters = row_count;
+
+  return v_receipts || jsonb_build_object('receipts', v_rest, 'keys', v_keys, 'counters', v_counters);
+end;
+$function$;
+alter routine chumbo.maintain(interval) owner to postgres;
+comment on routine chumbo.maintain(interval) is 'The upkeep of everything that grows: partitions ahead, receipts older than keep, expired keys, idle counters. Run it daily, by pg_cron or by hand; repeating it changes nothing. Returns how many partitions were created and dropped and how many rows went.';
 
 CREATE OR REPLACE FUNCTION chumbo.maintain_receipts(keep interval DEFAULT '90 days'::interval, ahead interval DEFAULT '1 year'::interval)
  RETURNS jsonb
@@ -1681,6 +1727,17 @@ AS $function$
 declare
   v_id bigint;
 begin
+  if not coalesce(
+    per in ('principal', 'client', 'server') and method in ('gcra', 'fixed_window') and requests > 0
+      and window_seconds between 1 and 2678400 and weight between 1 and requests and name ~ '^[A-Za-z0-9_-]{1,64}$',
+    false
+  ) then
+    raise exception using errcode = 'PT400', message = 'invalid_option',
+      detail = format('The limit %L cannot count %s requests of weight %s in %s seconds per %s by %s.',
+        name, requests, weight, window_seconds, per, method),
+      hint = 'per is principal, client or server; method gcra or fixed_window; the window 1 second to 31 days; the weight fits.';
+  end if;
+
   insert into chumbo.rate_limits as r (server_id, name, capability, per, requests, window_seconds, weight, method)
   values (
     chumbo.server_id(set_rate_limit.server), set_rate_limit.name, set_rate_limit.capability, set_rate_limit.per,
@@ -1695,7 +1752,7 @@ begin
 end;
 $function$;
 alter routine chumbo.set_rate_limit(text,text,text,text,integer,integer,integer,text) owner to postgres;
-comment on routine chumbo.set_rate_limit(text,text,text,text,integer,integer,integer,text) is 'Creates or changes the limit of this name from the next call on and returns it. What was counted so far stays counted. Raises unknown_server.';
+comment on routine chumbo.set_rate_limit(text,text,text,text,integer,integer,integer,text) is 'Creates or changes the limit of this name from the next call on and returns it. What was counted so far stays counted. Raises invalid_option, unknown_server.';
 
 CREATE OR REPLACE FUNCTION chumbo.settle_key(server_id bigint, capability text, request jsonb, outcome text, result text, receipt_id uuid)
  RETURNS void

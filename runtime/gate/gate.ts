@@ -82,7 +82,7 @@ export interface CallInput {
 
 /** How a TypeScript call ended. */
 export interface FinishedReceipt extends ReceiptHandle {
-  readonly outcome: 'ok' | 'tool_error' | 'refused' | 'failed'
+  readonly outcome: 'ok' | 'tool_error' | 'refused'
   readonly code?: string
   readonly capability?: string
   readonly kind?: string

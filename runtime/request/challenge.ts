@@ -17,35 +17,32 @@ export interface ChallengeOptions extends ErrorOptions {
  * anything that was sent.
  */
 export function tokenRequired(options: ChallengeOptions = {}): ChumboError {
-  return challenge('invalid_token', OAuthErrorCode.InvalidToken, { ...options, tokenSent: false })
+  return challenge('invalid_token', { ...options, tokenSent: false })
 }
 
 /** 401 for a token that was sent and is not accepted. */
 export function tokenRefused(options: ChallengeOptions = {}): ChumboError {
-  return challenge('invalid_token', OAuthErrorCode.InvalidToken, { ...options, tokenSent: true })
+  return challenge('invalid_token', { ...options, tokenSent: true })
 }
 
 /** 401 for a token that verifies while the session behind it has ended. */
 export function sessionRevoked(options: ChallengeOptions = {}): ChumboError {
-  return challenge('session_revoked', OAuthErrorCode.InvalidToken, { ...options, tokenSent: true })
+  return challenge('session_revoked', { ...options, tokenSent: true })
 }
 
-/** 403 for a token that lacks a scope which the authorization server can grant. */
-export function insufficientScope(options: ChallengeOptions & { scopes: readonly string[] }): ChumboError {
-  return challenge('insufficient_scope', OAuthErrorCode.InsufficientScope, { ...options, tokenSent: true })
-}
-
-type ChallengeSlug = 'invalid_token' | 'session_revoked' | 'insufficient_scope'
+type ChallengeSlug = 'invalid_token' | 'session_revoked'
 
 function challenge(
   slug: ChallengeSlug,
-  oauthCode: OAuthErrorCode,
   { metadataUrl, scopes = [], tokenSent, cause }: ChallengeOptions & { tokenSent: boolean },
 ): ChumboError {
-  const answer = bearerAuthChallengeResponse(new OAuthError(oauthCode, errorRegistry[slug].sentence), {
-    requiredScopes: [...scopes],
-    ...(metadataUrl === undefined ? {} : { resourceMetadataUrl: metadataUrl }),
-  })
+  const answer = bearerAuthChallengeResponse(
+    new OAuthError(OAuthErrorCode.InvalidToken, errorRegistry[slug].sentence),
+    {
+      requiredScopes: [...scopes],
+      ...(metadataUrl === undefined ? {} : { resourceMetadataUrl: metadataUrl }),
+    },
+  )
   const header = answer.headers.get('www-authenticate') ?? 'Bearer'
   const headers = { 'WWW-Authenticate': tokenSent ? header : withoutError(header) }
   return refusal(slug, { headers, ...(cause === undefined ? {} : { cause }) })

@@ -14,6 +14,8 @@ const allowedHeaders = [
   'mcp-method',
   'mcp-name',
   'last-event-id',
+  // The header form of an idempotency key.
+  'idempotency-key',
   // What supabase-js adds to every call it makes.
   'apikey',
   'x-client-info',

@@ -63,6 +63,17 @@ as $$
 declare
   v_id bigint;
 begin
+  if not coalesce(
+    per in ('principal', 'client', 'server') and method in ('gcra', 'fixed_window') and requests > 0
+      and window_seconds between 1 and 2678400 and weight between 1 and requests and name ~ '^[A-Za-z0-9_-]{1,64}$',
+    false
+  ) then
+    raise exception using errcode = 'PT400', message = 'invalid_option',
+      detail = format('The limit %L cannot count %s requests of weight %s in %s seconds per %s by %s.',
+        name, requests, weight, window_seconds, per, method),
+      hint = 'per is principal, client or server; method gcra or fixed_window; the window 1 second to 31 days; the weight fits.';
+  end if;
+
   insert into chumbo.rate_limits as r (server_id, name, capability, per, requests, window_seconds, weight, method)
   values (
     chumbo.server_id(set_rate_limit.server), set_rate_limit.name, set_rate_limit.capability, set_rate_limit.per,
@@ -77,7 +88,8 @@ begin
 end;
 $$;
 comment on function chumbo.set_rate_limit(text, text, text, text, integer, integer, integer, text) is
-  'Creates or changes the limit of this name from the next call on and returns it. What was counted so far stays counted. Raises unknown_server.';
+  'Creates or changes the limit of this name from the next call on and returns it. What was counted so far stays counted. '
+  'Raises invalid_option, unknown_server.';
 revoke all on function chumbo.set_rate_limit(text, text, text, text, integer, integer, integer, text) from public, anon, authenticated, service_role;
 
 create or replace function chumbo.consume_limits(server_id bigint, capability text, request jsonb)
@@ -191,6 +203,6 @@ grant execute on function chumbo.limit_subject(text, jsonb) to service_role, chu
 grant execute on function chumbo.limit_standings(bigint, text, jsonb, timestamptz) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (6, 'rate_limits', '8031eae714abdcc9be36c4209e6870a49a8a111b58619a2293551564e0453494') -- chumbo.installed
+values (6, 'rate_limits', 'd7abb3d154604eadeb6028719dba2ae729f10c05f19e00f36c52219e1e5d74dd') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

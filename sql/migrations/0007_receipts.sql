@@ -12,7 +12,7 @@ create table if not exists chumbo.receipts (
   strategy text not null,
   trace_id text not null,
   outcome text not null
-    constraint receipts_outcome_is_known check (outcome in ('open', 'ok', 'tool_error', 'refused', 'replayed', 'failed')),
+    constraint receipts_outcome_is_known check (outcome in ('open', 'ok', 'tool_error', 'refused', 'replayed')),
   code text,
   row_count integer,
   bytes integer,
@@ -26,7 +26,7 @@ create table if not exists chumbo.receipts (
 comment on table chumbo.receipts is
   'One row per call, refused ones included. Never arguments, results, tokens or SQL text. Old rows leave with their partition.';
 comment on column chumbo.receipts.outcome is
-  'open while a TypeScript handler runs (and for ever when its process died); failed when the platform and not the tool gave way.';
+  'open while a TypeScript handler runs, and for ever when its process died: then nobody knows how it ended.';
 comment on column chumbo.receipts.capability is 'The name asked for; null when it could not be a name.';
 comment on column chumbo.receipts.argument_digest is 'Keyed digest of the arguments: equal calls compare, nothing can be guessed back.';
 create index if not exists receipts_subject_created_at_idx on chumbo.receipts (subject, created_at desc);
@@ -148,6 +148,6 @@ grant execute on function chumbo.write_receipt(text, text, text, jsonb, text, te
   to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (7, 'receipts', '652655cda69e00358a8c735d552e8a9bd9716972bcca56cf2b2b3110d30746af') -- chumbo.installed
+values (7, 'receipts', '71fc67e5c95ba3c5de5ce8888abce18ba76a36a1a9624d2522f661b592c2e449') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -121,6 +121,18 @@ declare
   v_id bigint;
 begin
   perform chumbo.require_scopes(array[grant_scope.scope]);
+  if not coalesce(
+    grantee in ('everyone', 'authenticated', 'user', 'client', 'user_client', 'claim') and effect in ('allow', 'deny')
+      and (user_id is not null) = (grantee in ('user', 'user_client'))
+      and (client_id is not null) = (grantee in ('client', 'user_client'))
+      and (claim is not null) = (grantee = 'claim')
+      and coalesce(jsonb_typeof(claim) = 'object' and claim <> '{}' and not claim ? 'user_metadata', true),
+    false
+  ) then
+    raise exception using errcode = 'PT400', message = 'invalid_grantee',
+      detail = format('The scope %L cannot be given to grantee %L with effect %L as described.', scope, grantee, effect),
+      hint = 'A user takes user_id, a client client_id, user_client both, a claim an object without user_metadata; others none.';
+  end if;
 
   insert into chumbo.grants as g (scope, grantee, user_id, client_id, claim, effect, expires_at)
   values (
@@ -135,7 +147,8 @@ begin
 end;
 $$;
 comment on function chumbo.grant_scope(text, text, uuid, text, jsonb, text, timestamptz) is
-  'Allows or denies a scope to a grantee from the next request on and returns the grant. Repeating it changes the expiry only.';
+  'Allows or denies a scope to a grantee from the next request on and returns the grant. Repeating it changes the expiry only. '
+  'Raises invalid_grantee, unknown_scope.';
 revoke all on function chumbo.grant_scope(text, text, uuid, text, jsonb, text, timestamptz) from public, anon, authenticated, service_role;
 
 create or replace function chumbo.revoke_scope(
@@ -257,6 +270,6 @@ revoke all on function chumbo.sign_in_is_live(uuid, uuid, uuid) from public, ano
 grant execute on function chumbo.sign_in_is_live(uuid, uuid, uuid) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (3, 'access', 'f5158cdf24e435a72c8877af7d2acc29de9c97dc0f98459aef97b6d6ead39919') -- chumbo.installed
+values (3, 'access', '884d2d701fd3493916fc7106ade22354c5cb775af9554656d583c973adf431c1') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

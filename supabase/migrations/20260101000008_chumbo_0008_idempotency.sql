@@ -112,7 +112,44 @@ comment on function chumbo.settle_key(bigint, text, jsonb, text, text, uuid) is
 revoke all on function chumbo.settle_key(bigint, text, jsonb, text, text, uuid) from public, anon, authenticated;
 grant execute on function chumbo.settle_key(bigint, text, jsonb, text, text, uuid) to service_role, chumbo_runtime;
 
+create or replace function chumbo.maintain(keep interval default '90 days')
+  returns jsonb
+  language plpgsql volatile
+  security invoker
+  set search_path = ''
+as $$
+declare
+  v_receipts jsonb := chumbo.maintain_receipts(keep);
+  v_rest integer;
+  v_keys integer;
+  v_counters integer;
+begin
+  -- In batches: one run must not hold locks for long, and the next run goes on.
+  delete from chumbo.receipts_rest as r
+  where (r.id, r.created_at) in (
+    select o.id, o.created_at from chumbo.receipts_rest as o where o.created_at < now() - keep limit 10000);
+  get diagnostics v_rest = row_count;
+
+  delete from chumbo.idempotency as i
+  where i.ctid = any (array(
+    select o.ctid from chumbo.idempotency as o where o.expires_at < now() limit 10000 for update skip locked));
+  get diagnostics v_keys = row_count;
+
+  -- The longest window is 31 days, so an older counter counts for nothing.
+  delete from chumbo.rate_counters as k
+  where k.ctid = any (array(
+    select o.ctid from chumbo.rate_counters as o where o.reached_at < now() - interval '31 days' limit 10000 for update skip locked));
+  get diagnostics v_counters = row_count;
+
+  return v_receipts || jsonb_build_object('receipts', v_rest, 'keys', v_keys, 'counters', v_counters);
+end;
+$$;
+comment on function chumbo.maintain(interval) is
+  'The upkeep of everything that grows: partitions ahead, receipts older than keep, expired keys, idle counters. Run it daily, by '
+  'pg_cron or by hand; repeating it changes nothing. Returns how many partitions were created and dropped and how many rows went.';
+revoke all on function chumbo.maintain(interval) from public, anon, authenticated, service_role;
+
 insert into chumbo.installed (number, name, hash)
-values (8, 'idempotency', '4ed5c8c66921014b1c2c988503ac575cb12895c44ad286af3084a8a68d73d6c3') -- chumbo.installed
+values (8, 'idempotency', 'a2fb9b6e2dd4e85a9b6d9afe215b582df350e20fe92447b7ff64ca3347a1a700') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import {
-  insufficientScope,
-  sessionRevoked,
-  tokenRefused,
-  tokenRequired,
-} from '../../../runtime/request/challenge.ts'
+import { sessionRevoked, tokenRefused, tokenRequired } from '../../../runtime/request/challenge.ts'
 
 const metadataUrl = 'https://ref.supabase.co/functions/v1/mcp/oauth-protected-resource'
 const challengeOf = (error: { headers: Readonly<Record<string, string>> }) =>
@@ -23,23 +18,10 @@ describe('the challenge', () => {
   it.each([
     ['a refused token', tokenRefused({ metadataUrl }), 401, 'invalid_token', 'invalid_token'],
     ['an ended session', sessionRevoked({ metadataUrl }), 401, 'session_revoked', 'invalid_token'],
-    [
-      'a missing scope',
-      insufficientScope({ metadataUrl, scopes: ['a'] }),
-      403,
-      'insufficient_scope',
-      'insufficient_scope',
-    ],
   ])('names the error and the way to discovery for %s', (_label, error, status, code, oauthError) => {
     expect(error).toMatchObject({ status, code })
     expect(challengeOf(error)).toContain(`Bearer error="${oauthError}", error_description="${error.message}"`)
     expect(challengeOf(error)).toContain(`resource_metadata="${metadataUrl}"`)
-  })
-
-  it('asks for the complete set of scopes', () => {
-    expect(challengeOf(insufficientScope({ scopes: ['notes:read', 'notes:write'] }))).toContain(
-      'scope="notes:read notes:write"',
-    )
   })
 
   it('keeps the cause for the log and out of the header', () => {
