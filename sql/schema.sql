@@ -1618,6 +1618,8 @@ begin
     pg_catalog.set_config('request.jwt.claim.sub', '', false),
     pg_catalog.set_config('request.jwt.claim.role', '', false),
     pg_catalog.set_config('request.jwt.claim.email', '', false),
+    -- Or chumbo_runtime could not write the receipt.
+    pg_catalog.set_config('row_security', 'on', false),
     pg_catalog.set_config('search_path', '', true);
   return v_result;
 end;
@@ -1639,9 +1641,11 @@ AS $function$
         -- What is left for the commit would run there: outside this function and with the role of the runtime. So deferred
         -- triggers fire here, and a cursor with hold closes before the commit could run its query.
         set constraints all immediate;
-        execute 'close all';
         -- A temporary object left on a pooled connection could stand in for a name of somebody else's next call.
         discard temp;
+        -- Again, because a trigger may defer what it causes; one of the body's own making is gone with its function by now.
+        set constraints all immediate;
+        execute 'close all';
         return v_result;
       end;
       $function$;
@@ -1660,9 +1664,11 @@ AS $function$
         -- What is left for the commit would run there: outside this function and with the role of the runtime. So deferred
         -- triggers fire here, and a cursor with hold closes before the commit could run its query.
         set constraints all immediate;
-        execute 'close all';
         -- A temporary object left on a pooled connection could stand in for a name of somebody else's next call.
         discard temp;
+        -- Again, because a trigger may defer what it causes; one of the body's own making is gone with its function by now.
+        set constraints all immediate;
+        execute 'close all';
         return v_result;
       end;
       $function$;
