@@ -107,6 +107,16 @@ describe('tokens', () => {
     expect(answers.find(({ status }) => status === 400)?.body).toMatchObject({ error: 'invalid_grant' })
   })
 
+  it('are refused for a code that is older than its authorization may be', async () => {
+    const pending = await authorization('alice')
+    await admin`update auth.oauth_authorizations set expires_at = now() where authorization_code = ${pending.code}`
+
+    const { status, body } = await exchange(pending)
+
+    expect(status).toBe(400)
+    expect(body).toMatchObject({ error: 'invalid_grant' })
+  })
+
   it.each([
     ['a wrong verifier', { code_verifier: 'x'.repeat(43) }],
     ['another redirect address', { redirect_uri: 'http://127.0.0.1:1/other' }],

@@ -45,9 +45,11 @@ describe('roles', () => {
 
 describe('grants', () => {
   it('open what a migration makes in public to all three roles, as on a project of before 2026', async () => {
-    await owner.unsafe(
-      'create table public.probe (id integer); create function public.probe_fn() returns integer language sql return 1',
-    )
+    await owner.unsafe(`
+      create table public.probe (id integer);
+      create function public.probe_fn() returns integer language sql return 1;
+      -- What Postgres itself gives to everybody is not the point here.
+      revoke all on function public.probe_fn() from public`)
 
     const [row] = await owner`
       select has_table_privilege('anon', 'public.probe', 'insert') as anon_table,

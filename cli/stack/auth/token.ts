@@ -82,8 +82,7 @@ async function exchangeCode(
     // Deleting is the claim: of two exchanges of one code only the first finds the row.
     const [row] = await tx`
       delete from auth.oauth_authorizations
-      where authorization_code = ${code} and client_id = ${client.id}
-        and status = 'approved' and expires_at > now()
+      where authorization_code = ${code} and client_id = ${client.id} and expires_at > now()
       returning user_id, redirect_uri, scope, resource, code_challenge, code_challenge_method, nonce`
     if (row === undefined) throw new OAuthError('invalid_grant', 'Invalid authorization code')
     checkBinding(row, request, fields)
