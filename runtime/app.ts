@@ -95,7 +95,8 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
   const { server, auth = { mode: 'oauth' }, cors, limits = {}, tools = [] } = options
   const { slug = 'default', ...serverInfo } = server
   const environment = resolveEnvironment(options.env ?? readVariables(), options.supabase?.env)
-  const report = safely((error: unknown, traceId: string) => {
+  const report = safely((reported: unknown, traceId: string) => {
+    const error = unwrap(reported)
     if (options.onError !== undefined) options.onError({ error, traceId })
     else console.error(`chumbo: ${describe(error)} (trace ${traceId})`)
   })
@@ -248,7 +249,7 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
         response = await answer(request, traceId)
       } catch (thrown) {
         const error = toChumboError(thrown)
-        if (error.status >= 500) report(error.cause ?? error, traceId)
+        if (error.status >= 500) report(error, traceId)
         response = errorResponse(error, { traceId })
       }
       return finishResponse(response, { request, traceId, cors })
@@ -349,6 +350,12 @@ function safely<Parameters extends unknown[]>(
       // Nobody is left to tell.
     }
   }
+}
+
+/** `internal_error` says nothing that its cause does not; every other code is the news. */
+function unwrap(error: unknown): unknown {
+  const isWrapper = error instanceof ChumboError && error.code === 'internal_error'
+  return isWrapper ? (error.cause ?? error) : error
 }
 
 /** For the default log: codes, which are ours or standard, and no driver text, which may hold values. */

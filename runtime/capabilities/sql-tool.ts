@@ -14,7 +14,7 @@ import { httpErrorOf, type ServeOptions } from './serve.ts'
 export async function serveSqlCall(
   exchange: Exchange,
   name: string,
-  { gate, cache, onError }: Pick<ServeOptions, 'gate' | 'cache' | 'onError'>,
+  { gate, cache, code, onError }: Pick<ServeOptions, 'gate' | 'cache' | 'code' | 'onError'>,
 ): Promise<CallToolResult> {
   const { facts, traceId } = exchange
   try {
@@ -25,6 +25,8 @@ export async function serveSqlCall(
     })
     cache.learn(answer.revision)
     if (answer.outcome !== 'refused' && answer.outcome !== 'moved') cache.learnSql(name)
+    // The row says that code answers, and there is none: nothing of this name is offered here.
+    if (answer.outcome === 'moved' && code.register === undefined) throw notFound('tool', name)
     return toResult(answer, { exchange, name })
   } catch (error) {
     if (error instanceof ProtocolError) throw error
