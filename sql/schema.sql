@@ -1844,7 +1844,10 @@ declare
   v_removed integer;
   v_kept integer := 0;
 begin
-  if jsonb_typeof(manifest) <> 'object' or manifest - array['tools', 'resources', 'prompts'] <> '{}' then
+  if jsonb_typeof(manifest) is distinct from 'object'
+    or manifest - array['tools', 'resources', 'prompts'] <> '{}'
+    or jsonb_path_exists(manifest, 'strict $.* ? (@.type() != "array")', silent => true)
+  then
     raise exception using errcode = 'PT400', message = 'invalid_manifest',
       detail = 'A manifest is an object of tools, resources and prompts, each an array.',
       hint = 'Write it with the manifest() function of the runtime.';

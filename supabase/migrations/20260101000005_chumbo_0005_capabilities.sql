@@ -573,7 +573,10 @@ declare
   v_removed integer;
   v_kept integer := 0;
 begin
-  if jsonb_typeof(manifest) <> 'object' or manifest - array['tools', 'resources', 'prompts'] <> '{}' then
+  if jsonb_typeof(manifest) is distinct from 'object'
+    or manifest - array['tools', 'resources', 'prompts'] <> '{}'
+    or jsonb_path_exists(manifest, 'strict $.* ? (@.type() != "array")', silent => true)
+  then
     raise exception using errcode = 'PT400', message = 'invalid_manifest',
       detail = 'A manifest is an object of tools, resources and prompts, each an array.',
       hint = 'Write it with the manifest() function of the runtime.';
@@ -627,6 +630,6 @@ comment on function chumbo.sync_capabilities(jsonb, text) is
 revoke all on function chumbo.sync_capabilities(jsonb, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (5, 'capabilities', '4975d7e449efeb200d3105fcde45614cc494195d23fcbaa5f6de483355f16bd5') -- chumbo.installed
+values (5, 'capabilities', 'c00158dd2e7bb9b9733cf5f6a82c14008874ce04fcf08e55ee3328c37f6a1d0e') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_scopes_test.sql — define_scope, grant_scope, revoke_scope, effective_scopes: who holds which scope now.
 begin;
 \ir support/people.psql
-select plan(65);
+select plan(72);
 \ir support/runtime.psql
 
 select policies_are('chumbo', relation, array['select_runtime'], 'only the runtime reads ' || relation) from unnest(array['scopes', 'grants']) as relation;
@@ -28,17 +28,20 @@ select throws_ok($$ select chumbo.define_scope(null) $$, '23502', null, 'nor is 
 -- grant_scope.
 select throws_ok(format('select chumbo.grant_scope(%L)', name), 'PT400', 'unknown_scope', format('%L cannot be granted', name))
 from unnest(array['absent', '', ' ', null]) as s (name);
-select throws_like($$ select chumbo.grant_scope('notes:read', 'user') $$, '%"grants_grantee_is_complete"', 'a grant to a user names one');
-select throws_like($$ select chumbo.grant_scope('notes:read', 'everyone', user_id => tests.person('alice')) $$, '%"grants_grantee_is_complete"',
-  'a grant to everyone names nobody');
-select throws_like($$ select chumbo.grant_scope('notes:read', 'user_client', user_id => tests.person('alice')) $$, '%"grants_grantee_is_complete"',
-  'a grant to a user''s client names both');
-select throws_like($$ select chumbo.grant_scope('notes:read', 'somebody') $$, '%"grants_grantee_is_known"', 'an unknown grantee is refused');
-select throws_like($$ select chumbo.grant_scope('notes:read', effect => 'maybe') $$, '%"grants_effect_is_known"', 'an unknown effect is refused');
-select throws_like($$ select chumbo.grant_scope('notes:read', 'claim', claim => '{"user_metadata": {"admin": true}}') $$,
-  '%"grants_claim_is_trustworthy"', 'what a user may write about himself is no authority');
-select throws_like($$ select chumbo.grant_scope('notes:read', 'claim', claim => '{}') $$, '%"grants_claim_is_trustworthy"', 'a claim that everybody has is none');
-select throws_like($$ select chumbo.grant_scope('notes:read', 'claim', claim => '["admin"]') $$, '%"grants_claim_is_trustworthy"', 'a claim is an object');
+select throws_ok(format('select chumbo.grant_scope(''notes:read'', %s)', arguments), 'PT400', 'invalid_grantee', title)
+from (values
+  ($$ 'user' $$, 'a grant to a user names one'), ($$ 'client' $$, 'a grant to a client names one'),
+  ($$ 'everyone', user_id => tests.person('alice') $$, 'a grant to everyone names nobody'),
+  ($$ 'user_client', user_id => tests.person('alice') $$, 'a grant to a user''s client names both'),
+  ($$ 'somebody' $$, 'an unknown grantee is refused'), ($$ null $$, 'and so is none'),
+  ($$ effect => 'maybe' $$, 'an unknown effect is refused'), ($$ effect => null $$, 'and so is none'),
+  ($$ 'claim', claim => '{"user_metadata": {"admin": true}}' $$, 'what a user may write about himself is no authority'),
+  ($$ 'claim', claim => '{"app_metadata": {}, "user_metadata": {}}' $$, 'not even beside something else'),
+  ($$ 'claim', claim => '{}' $$, 'a claim that everybody has is none'), ($$ 'claim', claim => '["admin"]' $$, 'a claim is an object'),
+  ($$ 'claim' $$, 'and has to be given')) as t (arguments, title);
+select throws_like($$ insert into chumbo.grants (scope, grantee, claim) values ('notes:read', 'claim', '{"user_metadata": {"admin": true}}') $$,
+  '%"grants_claim_is_trustworthy"', 'the table refuses it as well');
+select throws_like($$ insert into chumbo.grants (scope, grantee) values ('notes:read', 'user') $$, '%"grants_grantee_is_complete"', 'and a grantee that is not whole');
 
 -- effective_scopes: each grantee reaches whom it names.
 create function tests.held(person text, more jsonb default '{}') returns text language sql volatile as $$
