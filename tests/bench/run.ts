@@ -18,30 +18,31 @@ import { countRoundTrips } from './round-trips.ts'
 import { openStage } from './stage.ts'
 import { createGrowthTargets, createVariants } from './variants.ts'
 
+// Many short rounds rather than few long ones: a disturbance then spoils a round and not a variant.
 const plans = {
   full: {
-    people: 16,
-    rounds: 5,
-    budget: 210,
-    warmUp: 200,
+    people: 8,
+    rounds: 8,
+    budget: 150,
+    warmUp: 160,
     levels: [
-      { clients: 1, calls: 100 },
-      { clients: 8, calls: 200 },
-      { clients: 32, calls: 320 },
+      { clients: 1, calls: 60 },
+      { clients: 8, calls: 120 },
+      { clients: 32, calls: 192 },
     ],
-    growth: { sizes: [10, 100, 1_000, 10_000], rounds: 3, budget: 60, calls: 120 },
+    growth: { sizes: [10, 100, 1_000, 10_000], rounds: 4, budget: 45, calls: 60 },
   },
   quick: {
-    people: 4,
-    rounds: 2,
-    budget: 20,
-    warmUp: 50,
+    people: 2,
+    rounds: 3,
+    budget: 15,
+    warmUp: 32,
     levels: [
-      { clients: 1, calls: 30 },
-      { clients: 8, calls: 48 },
+      { clients: 1, calls: 20 },
+      { clients: 8, calls: 32 },
       { clients: 32, calls: 64 },
     ],
-    growth: { sizes: [10, 100, 1_000, 10_000], rounds: 1, budget: 10, calls: 40 },
+    growth: { sizes: [10, 100, 1_000, 10_000], rounds: 1, budget: 5, calls: 20 },
   },
 }
 

@@ -1,6 +1,6 @@
 // tests/bench/stage.ts — one stack, one Deno, everything under measurement in both.
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -71,8 +71,7 @@ async function assemble(
   { people, isDurable, note }: StageOptions,
   cleanups: (() => Promise<unknown> | void)[],
 ): Promise<Omit<Stage, 'close'>> {
-  const dataDir = isDurable ? await mkdtemp(join(tmpdir(), 'chumbo-bench-')) : undefined
-  if (dataDir !== undefined) cleanups.push(() => rm(dataDir, { recursive: true, force: true }))
+  const dataDir = isDurable ? await temporaryFolder(cleanups) : undefined
   const stack = await startStack({
     project: repositoryRoot,
     dataDir,
@@ -154,5 +153,7 @@ async function createUserList(admin: postgres.Sql, count: number) {
 async function temporaryFolder(cleanups: (() => Promise<unknown> | void)[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'chumbo-bench-'))
   cleanups.push(() => rm(folder, { recursive: true, force: true }))
+  // Postgres may run under another account, which has to pass through here to its own folder.
+  await chmod(folder, 0o711)
   return folder
 }
