@@ -601,12 +601,17 @@ begin
 
   -- Every counter of this call is locked first, in one order, so that two calls cannot read the same state and cannot
   -- wait for each other in a ring. The lock lasts until the call commits: calls that share a counter pass one by one.
+  -- A counter further ahead than one window stems from an older, stricter policy. It is brought back here and not where
+  -- it is read, because a refused call writes nothing more and would find it as far ahead the next time.
   insert into chumbo.rate_counters as k (limit_id, subject, reached_at)
   select r.id, chumbo.limit_subject(r.per, consume_limits.request), '-infinity'
   from chumbo.rate_limits as r
   where r.server_id = consume_limits.server_id and (r.capability is null or r.capability = consume_limits.capability)
   order by r.id
-  on conflict on constraint rate_counters_pkey do update set reached_at = k.reached_at;
+  on conflict on constraint rate_counters_pkey do update
+  set reached_at = least(k.reached_at, clock_timestamp() + (
+    select make_interval(secs => r.window_seconds) from chumbo.rate_limits as r where r.id = k.limit_id
+  ));
 
   -- Read only after the locks are held: time spent waiting for them counts.
   v_now := clock_timestamp();
@@ -1073,8 +1078,7 @@ begin
     on k.limit_id = r.id and k.subject = chumbo.limit_subject(r.per, limit_standings.request)
   cross join lateral (select make_interval(secs => r.window_seconds) as length) as w
   cross join lateral (
-    -- A counter further ahead than one window stems from an older, stricter policy; it heals at once.
-    select least(greatest(k.reached_at, at), at + w.length) + w.length * r.weight / r.requests as arrival
+    select greatest(k.reached_at, at) + w.length * r.weight / r.requests as arrival
   ) as g
   cross join lateral (
     select date_bin(w.length, at, 'epoch') as start,
