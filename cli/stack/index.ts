@@ -9,15 +9,16 @@
 // pages/      sign-in and consent              functions/  the Edge Functions in one Deno child
 // gateway.ts  one port in front of them        reaper.ts   nothing outlives us
 
-import { chmod, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
 import type { AuthContext } from './auth/context.ts'
 import { createAuthServer } from './auth/server.ts'
 import { createTokens } from './auth/tokens.ts'
 import { createDataApi } from './data-api/server.ts'
+import { prepareDir } from './data-dir.ts'
 import { freePort } from './free-port.ts'
+import { findFunctions } from './functions/find-functions.ts'
 import { createFunctionRunner } from './functions/runner.ts'
 import { openGateway } from './gateway.ts'
 import { installDirectly, installWithSupabaseCli } from './install.ts'
@@ -259,34 +260,4 @@ async function unwind(cleanups: (() => Promise<void> | void)[]): Promise<void> {
 async function together(tasks: readonly (() => Promise<void>)[]): Promise<void> {
   const outcomes = await Promise.allSettled(tasks.map((task) => task()))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-}
-
-async function prepareDir(
-  dataDir: string | undefined,
-): Promise<{ dir: string; temporaryDir: string | undefined }> {
-  if (dataDir !== undefined) {
-    const dir = resolve(dataDir)
-    await mkdir(dir, { recursive: true })
-    return { dir, temporaryDir: undefined }
-  }
-  const dir = await mkdtemp(join(tmpdir(), 'chumbo-'))
-  // Postgres may run under another account: it must be able to walk through, not to look around.
-  await chmod(dir, 0o711)
-  return { dir, temporaryDir: dir }
-}
-
-async function findFunctions(project: string): Promise<Record<string, string>> {
-  const folder = join(project, 'supabase', 'functions')
-  const names = await readdir(folder).catch(() => [])
-  const found: Record<string, string> = {}
-  // A leading underscore marks shared code, as for the Supabase CLI.
-  for (const name of names.filter((one) => !one.startsWith('_') && !one.startsWith('.'))) {
-    const entry = join(folder, name, 'index.ts')
-    const exists = await stat(entry).then(
-      () => true,
-      () => false,
-    )
-    if (exists) found[name] = entry
-  }
-  return found
 }
