@@ -95,15 +95,16 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
   const { server, auth = { mode: 'oauth' }, cors, limits = {}, tools = [] } = options
   const { slug = 'default', ...serverInfo } = server
   const environment = resolveEnvironment(options.env ?? readVariables(), options.supabase?.env)
-  const report = safely((reported: unknown, traceId: string) => {
-    const error = unwrap(reported)
-    if (options.onError !== undefined) options.onError({ error, traceId })
-    else console.error(`chumbo: ${describe(error)} (trace ${traceId})`)
-  })
-  const log = safely((event: AuthenticationEvent) => {
-    if (options.onEvent !== undefined) options.onEvent(event)
-    else if (event.type !== 'credential_refused') console.warn(`chumbo: ${JSON.stringify(event)}`)
-  })
+  const {
+    onError = ({ error, traceId }) => {
+      console.error(`chumbo: ${describe(error)} (trace ${traceId})`)
+    },
+    onEvent = (event) => {
+      if (event.type !== 'credential_refused') console.warn(`chumbo: ${JSON.stringify(event)}`)
+    },
+  } = options
+  const report = safely((error: unknown, traceId: string) => onError({ error: unwrap(error), traceId }))
+  const log = safely((event: AuthenticationEvent) => onEvent(event))
 
   const gate: Gate =
     (options.gate ?? (environment.databaseUrl === undefined ? 'rest' : 'direct')) === 'direct'
