@@ -2,6 +2,8 @@
 
 import postgres from 'postgres'
 
+import type { ChumboError } from '../errors.ts'
+import { openSocket } from '../hosts/socket.ts'
 import { callAnswer, enterAnswer, type Gate } from './gate.ts'
 import { schemaOutdated, toGateError } from './gate-error.ts'
 
@@ -32,6 +34,9 @@ export interface CallerSettings {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
+/** An option that the README of postgres.js describes and its types leave out. */
+const transport = { socket: openSocket }
+
 /** Opens the gate over a connection; nothing connects before the first call. */
 export function createDirectGate({
   url,
@@ -46,6 +51,7 @@ export function createDirectGate({
     // Left on although no array is read: without it, postgres 3.4.9 never hands out a reserved connection it has just opened.
     fetch_types: true,
     connect_timeout: 5,
+    ...transport,
     idle_timeout: 60,
     onnotice: () => {},
     connection: { application_name: 'chumbo' },
@@ -63,12 +69,7 @@ export function createDirectGate({
     role: string,
     statement: (connection: postgres.ReservedSql) => readonly Promise<unknown>[],
   ): Promise<Row[]> {
-    let connection: postgres.ReservedSql
-    try {
-      connection = await sql.reserve()
-    } catch (error) {
-      throw toFailure(error)
-    }
+    const connection = await sql.reserve()
     const sent = [
       connection.unsafe(opening(role)).simple(),
       ...statement(connection),
@@ -83,8 +84,8 @@ export function createDirectGate({
       for (const query of sent) results.push(await query)
       return results.at(-2) as Row[]
     } catch (error) {
-      isAlive = isSqlState(codeOf(error))
-      throw toFailure(error)
+      isAlive = isOfStatement(codeOf(error))
+      throw error
     } finally {
       // A dead connection has left the pool by itself; released, it would be handed to the next call.
       if (isAlive) connection.release()
@@ -98,8 +99,8 @@ export function createDirectGate({
       ])
       return row === undefined ? null : JSON.parse(row.answer)
     } catch (error) {
-      if (!isOutdated(error)) throw error
-      throw schemaOutdated(await installedVersion(), error)
+      const failure = toFailure(error)
+      throw failure.code === 'schema_outdated' ? schemaOutdated(await installedVersion(), error) : failure
     }
   }
 
@@ -132,12 +133,18 @@ export function createDirectGate({
       const list = JSON.stringify(receipts)
       await rpc((connection) => connection`select public.chumbo_finish(${list}::text::jsonb)::text as answer`)
     },
-    queryAs({ role, claims }, strings, values) {
+    async queryAs({ role, claims }, strings, values) {
       const text = JSON.stringify(claims)
-      return transact(role === 'authenticated' ? 'authenticated' : 'anon', (connection) => [
-        connection`select set_config('request.jwt.claims', ${text}, true)`,
-        connection(strings, ...(values as postgres.ParameterOrFragment<never>[])),
-      ])
+      try {
+        return await transact(role === 'authenticated' ? 'authenticated' : 'anon', (connection) => [
+          connection`select set_config('request.jwt.claims', ${text}, true)`,
+          connection(strings, ...(values as postgres.ParameterOrFragment<never>[])),
+        ])
+      } catch (error) {
+        // What Postgres says of a statement is its author's to read; a database that is away is no fault of a statement.
+        const failure = toFailure(error)
+        throw failure.code === 'database_unavailable' ? failure : error
+      }
     },
     async close() {
       await sql.end({ timeout: 5 })
@@ -145,7 +152,7 @@ export function createDirectGate({
   }
 }
 
-function toFailure(error: unknown): Error {
+function toFailure(error: unknown): ChumboError {
   return toGateError({ code: codeOf(error), cause: error })
 }
 
@@ -153,11 +160,10 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** Five characters of the server; the driver's own codes are words. */
-function isSqlState(code: string): boolean {
-  return /^[0-9A-Z]{5}$/.test(code) && code !== 'EPIPE'
-}
-
-function isOutdated(error: unknown): boolean {
-  return codeOf(error) === 'schema_outdated'
+/**
+ * Whether a code speaks of a statement and not of its connection: five characters of the server, while the driver's own
+ * codes are words. A server that ends a connection says so with one of class 57P, and then closes it.
+ */
+function isOfStatement(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code) && code !== 'EPIPE' && !/^(08|57P)/.test(code)
 }
