@@ -188,6 +188,8 @@ create table chumbo.rate_limits (
   window_seconds integer not null,
   weight integer not null,
   method text not null,
+  length interval generated always as (make_interval(secs => (window_seconds)::double precision)) stored not null,
+  step interval generated always as (make_interval(secs => (floor(((((window_seconds)::double precision * ('1000000'::numeric)::double precision) * (weight)::double precision) / (requests)::double precision)) / ('1000000'::numeric)::double precision))) stored not null,
   constraint rate_limits_pkey PRIMARY KEY (id),
   constraint rate_limits_server_id_name_key UNIQUE (server_id, name),
   constraint rate_limits_server_id_fkey FOREIGN KEY (server_id) REFERENCES chumbo.servers(id) ON DELETE CASCADE,
@@ -203,6 +205,7 @@ comment on table chumbo.rate_limits is 'Each row limits the calls of a server, o
 comment on column chumbo.rate_limits.capability is 'The tool it counts; null counts every call of the server.';
 comment on column chumbo.rate_limits.weight is 'How many requests one call counts for.';
 comment on column chumbo.rate_limits.method is 'gcra spreads requests evenly after a burst of the whole allowance; fixed_window starts anew at each multiple of the window.';
+comment on column chumbo.rate_limits.step is 'How far one call moves the clock of gcra.';
 alter table chumbo.rate_limits enable row level security;
 create policy select_runtime on chumbo.rate_limits as permissive for select to chumbo_runtime
   using (true);
@@ -330,6 +333,19 @@ CREATE TRIGGER _500_advance BEFORE UPDATE ON chumbo.servers FOR EACH ROW EXECUTE
 grant select on table chumbo.servers to chumbo_runtime;
 grant select on table chumbo.servers to service_role;
 
+create view chumbo.targets with (security_invoker=true) as
+ SELECT oid,
+    proname AS name,
+    oid::regprocedure::text AS signature
+   FROM pg_proc p
+  WHERE NOT (EXISTS ( SELECT
+           FROM pg_proc longer
+          WHERE longer.proname = p.proname AND longer.pronamespace = p.pronamespace AND longer.pronargs > p.pronargs AND (longer.pronargs - longer.pronargdefaults) <= p.pronargs AND (longer.proargtypes::oid[])[0:p.pronargs - 1] = (p.proargtypes::oid[])[0:]));
+alter view chumbo.targets owner to postgres;
+comment on view chumbo.targets is 'The functions a tool can run, by name and exact signature; without those that an overload makes ambiguous in every call.';
+grant select on table chumbo.targets to chumbo_runtime;
+grant select on table chumbo.targets to service_role;
+
 create view public.chumbo_receipts with (security_invoker=true) as
  SELECT id,
     created_at,
@@ -351,7 +367,7 @@ alter view public.chumbo_receipts owner to postgres;
 comment on view public.chumbo_receipts is 'What agents did in the reader''s name: the caller''s own receipts.';
 grant select on table public.chumbo_receipts to authenticated;
 
-CREATE OR REPLACE FUNCTION chumbo.admit(server text, kind text, capability text, request jsonb, OUT entry chumbo.servers, OUT found_capability chumbo.capabilities, OUT scopes text[], OUT refusal jsonb)
+CREATE OR REPLACE FUNCTION chumbo.admit(server text, kind text, capability text, request jsonb, OUT entry chumbo.servers, OUT found_capability chumbo.capabilities, OUT target oid, OUT scopes text[], OUT refusal jsonb)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO ''
@@ -362,77 +378,69 @@ declare
   v_missing text[];
   v_can_be_given boolean;
 begin
-  -- One statement for all that is looked up by name: this runs on every call.
+  -- One statement for all that can be decided at once. It runs on every call, and each further expression of plpgsql is
+  -- set up anew in every transaction.
   select
-    (select max(i.number) from chumbo.installed as i) as version,
     s as entry,
-    c as capability
+    c as capability,
+    -- By name and exact signature: an overload never takes the place of what was registered.
+    (select p.oid from pg_catalog.pg_proc as p where p.proname = c.target_name and p.oid::regprocedure::text = c.target) as target,
+    i.version,
+    request ? 'operation' or c.required_scopes <> '{}' as asks_for_scopes,
+    case
+      when i.version < (request ->> 'requires')::integer then 'schema_outdated'
+      when s.id is null then 'unknown_server'
+      -- A token verifies until it expires; whether its sign-in was ended is known here only.
+      when request ->> 'user_id' is not null and not chumbo.sign_in_is_live(
+        (request ->> 'user_id')::uuid, (request ->> 'session_id')::uuid, (request ->> 'client_id')::uuid
+      ) then 'session_revoked'
+      -- What the runtime found wrong with the request itself; refused here so that it leaves a receipt.
+      when request ? 'rejection' then 'rejection'
+      when admit.capability is null or c.is_enabled then null
+      -- A name without a row may still be a code handler of the runtime, unless the server refuses those.
+      when c.id is null and coalesce((request ->> 'has_code')::boolean, false)
+        and coalesce(s.settings ->> 'unregistered', 'serve') <> 'refuse' then null
+      else 'unknown_capability'
+    end as code
   into v_row
-  from (values (1)) as always
+  from (select max(n.number) as version from chumbo.installed as n) as i
   left join chumbo.servers as s on s.slug = admit.server and s.is_enabled
-  left join chumbo.capabilities as c
-    on c.server_id = s.id and c.kind = admit.kind and c.name = admit.capability;
+  left join chumbo.capabilities as c on c.server_id = s.id and c.kind = admit.kind and c.name = admit.capability;
   entry := v_row.entry;
   found_capability := v_row.capability;
+  target := v_row.target;
 
-  if v_row.version < (request ->> 'requires')::integer then
-    refusal := jsonb_build_object('code', 'schema_outdated', 'needed', (request ->> 'requires')::integer, 'found', v_row.version);
-    return;
-  end if;
-  if entry.id is null then
-    refusal := jsonb_build_object('code', 'unknown_server');
-    return;
-  end if;
-
-  -- A token verifies until it expires; whether its sign-in was ended is known here only.
-  if request ->> 'user_id' is not null and not chumbo.sign_in_is_live(
-    (request ->> 'user_id')::uuid, (request ->> 'session_id')::uuid, (request ->> 'client_id')::uuid
-  ) then
-    refusal := jsonb_build_object('code', 'session_revoked');
-    return;
-  end if;
-
-  -- What the runtime found wrong with the request itself; refused here so that it leaves a receipt.
-  if request ? 'rejection' then
-    refusal := request -> 'rejection';
-    return;
-  end if;
-
-  -- A SQL tool that asks for none never sees them.
-  if request ? 'operation' or found_capability.required_scopes <> '{}' then
-    scopes := chumbo.effective_scopes(request);
-  end if;
-  if capability is null then
-    return;
-  end if;
-
-  if found_capability.id is not null and not (
-    found_capability.is_enabled and found_capability.required_scopes <@ coalesce(scopes, '{}')
-  ) then
-    -- A scope that is no longer defined can be given to nobody.
-    select array_agg(wanted order by wanted), bool_and(coalesce(s.is_requestable, false))
-    into v_missing, v_can_be_given
-    from unnest(found_capability.required_scopes) as wanted
-    left join chumbo.scopes as s on s.name = wanted
-    where not wanted = any (coalesce(scopes, '{}'));
-
-    -- Told apart from unknown only where the caller could be given every missing scope.
-    refusal := case
-      when found_capability.is_enabled and v_can_be_given
-        then jsonb_build_object('code', 'scope_required', 'scopes', to_jsonb(v_missing))
-      else jsonb_build_object('code', 'unknown_capability')
+  if v_row.code is not null then
+    refusal := case v_row.code
+      when 'schema_outdated'
+        then jsonb_build_object('code', v_row.code, 'needed', (request ->> 'requires')::integer, 'found', v_row.version)
+      when 'rejection' then request -> 'rejection'
+      else jsonb_build_object('code', v_row.code)
     end;
-  end if;
-  -- A name without a row may still be a code handler of the runtime, unless the server refuses those.
-  if found_capability.id is null and (
-    not coalesce((request ->> 'has_code')::boolean, false) or entry.settings ->> 'unregistered' = 'refuse'
-  ) then
-    refusal := jsonb_build_object('code', 'unknown_capability');
+    if v_row.code <> 'unknown_capability' then
+      return;
+    end if;
+  elsif v_row.asks_for_scopes then
+    scopes := chumbo.effective_scopes(request);
+    if not found_capability.required_scopes <@ scopes then
+      -- A scope that is no longer defined can be given to nobody.
+      select array_agg(wanted order by wanted), bool_and(coalesce(s.is_requestable, false))
+      into v_missing, v_can_be_given
+      from unnest(found_capability.required_scopes) as wanted
+      left join chumbo.scopes as s on s.name = wanted
+      where not wanted = any (scopes);
+
+      -- Told apart from unknown only where the caller could be given every missing scope.
+      refusal := case
+        when v_can_be_given then jsonb_build_object('code', 'scope_required', 'scopes', to_jsonb(v_missing))
+        else jsonb_build_object('code', 'unknown_capability')
+      end;
+    end if;
   end if;
 
   -- Limits come last, so that they count what would run, but before a refusal is told, so that guessing is limited too.
   -- A hidden capability counts as none: its own limit must not give it away.
-  if coalesce((request ->> 'attempt')::integer, 1) = 1 then
+  if capability is not null and coalesce((request ->> 'attempt')::integer, 1) = 1 then
     v_wait := chumbo.consume_limits(entry.id, case when refusal is null then capability end, request);
     if v_wait is not null then
       refusal := jsonb_build_object('code', 'rate_limited', 'retry_after', v_wait);
@@ -457,7 +465,8 @@ declare
   v_inputs text;
 begin
   -- Every input is written out with its type, so an overload never answers in place of the registered signature. An omitted
-  -- one is written as the default that the function declares now. Conversion of the given ones comes before the call.
+  -- one is written as the default that the function declares now. The given ones become a row first, all of it: an inlined
+  -- function would leave unread what it does not need, and let a malformed value pass.
   for v_parameter in select p from jsonb_array_elements(tool.parameters) as p loop
     if arguments ? (v_parameter ->> 'name') then
       v_columns := concat_ws(', ', v_columns, format('%I %s', v_parameter ->> 'name', v_parameter ->> 'type'));
@@ -589,47 +598,58 @@ CREATE OR REPLACE FUNCTION chumbo.consume_limits(server_id bigint, capability te
  SET search_path TO ''
 AS $function$
 declare
-  v_now timestamptz;
+  v_limit record;
   v_wait interval;
 begin
-  if not exists (
-    select from chumbo.rate_limits as r
-    where r.server_id = consume_limits.server_id and (r.capability is null or r.capability = consume_limits.capability)
-  ) then
-    return null;
-  end if;
+  -- In the order of their ids, so that two calls never wait for each other in a ring. A counter stays locked until its call
+  -- commits: calls that share one pass one by one, and none reads what another is about to write.
+  for v_limit in
+    select l.*, chumbo.limit_subject(l.per, request) as subject
+    from chumbo.rate_limits as l
+    where l.server_id = consume_limits.server_id and (l.capability is null or l.capability = consume_limits.capability)
+    order by l.id
+  loop
+    -- One statement decides and counts. The clock is read inside it, after the lock is held: time spent waiting counts.
+    if v_limit.method = 'gcra' then
+      insert into chumbo.rate_counters as k (limit_id, subject, reached_at)
+      values (v_limit.id, v_limit.subject, clock_timestamp() + v_limit.step)
+      on conflict on constraint rate_counters_pkey do update
+      set reached_at = greatest(k.reached_at, clock_timestamp()) + v_limit.step
+      where greatest(k.reached_at, clock_timestamp()) + v_limit.step <= clock_timestamp() + v_limit.length;
+    else
+      insert into chumbo.rate_counters as k (limit_id, subject, reached_at, used)
+      values (v_limit.id, v_limit.subject, date_bin(v_limit.length, clock_timestamp(), 'epoch'), v_limit.weight)
+      on conflict on constraint rate_counters_pkey do update
+      set reached_at = excluded.reached_at,
+        used = case when k.reached_at = excluded.reached_at then k.used else 0 end + v_limit.weight
+      where case when k.reached_at = excluded.reached_at then k.used else 0 end + v_limit.weight <= v_limit.requests;
+    end if;
+    continue when found;
 
-  -- Every counter of this call is locked first, in one order, so that two calls cannot read the same state and cannot
-  -- wait for each other in a ring. The lock lasts until the call commits: calls that share a counter pass one by one.
-  -- A counter further ahead than one window stems from an older, stricter policy. It is brought back here and not where
-  -- it is read, because a refused call writes nothing more and would find it as far ahead the next time.
-  insert into chumbo.rate_counters as k (limit_id, subject, reached_at)
-  select r.id, chumbo.limit_subject(r.per, consume_limits.request), '-infinity'
-  from chumbo.rate_limits as r
-  where r.server_id = consume_limits.server_id and (r.capability is null or r.capability = consume_limits.capability)
-  order by r.id
-  on conflict on constraint rate_counters_pkey do update
-  set reached_at = least(k.reached_at, clock_timestamp() + (
-    select make_interval(secs => r.window_seconds) from chumbo.rate_limits as r where r.id = k.limit_id
-  ));
+    -- One limit refuses, none is charged: what those before it counted is given back. A counter further ahead than one
+    -- window stems from an older, stricter policy, and heals here.
+    update chumbo.rate_counters as k
+    set reached_at = case
+        when l.method = 'gcra' and l.id < v_limit.id then k.reached_at - l.step
+        when l.method = 'gcra' then least(k.reached_at, clock_timestamp() + l.length)
+        else k.reached_at
+      end,
+      used = case when l.method = 'fixed_window' and l.id < v_limit.id then k.used - l.weight else k.used end
+    from chumbo.rate_limits as l
+    where l.server_id = consume_limits.server_id and (l.capability is null or l.capability = consume_limits.capability)
+      and l.id <= v_limit.id and k.limit_id = l.id and k.subject = chumbo.limit_subject(l.per, request);
 
-  -- Read only after the locks are held: time spent waiting for them counts.
-  v_now := clock_timestamp();
-
-  select max(s.free_at - v_now)
-  into v_wait
-  from chumbo.limit_standings(consume_limits.server_id, consume_limits.capability, consume_limits.request, v_now) as s
-  where s.free_at > v_now;
-
-  -- One limit refuses, none is charged.
-  if v_wait is not null then
+    select max(case
+      when l.method = 'gcra' then k.reached_at + l.step - l.length
+      when k.reached_at = date_bin(l.length, clock_timestamp(), 'epoch') and k.used + l.weight > l.requests then k.reached_at + l.length
+    end - clock_timestamp())
+    into v_wait
+    from chumbo.rate_limits as l
+    join chumbo.rate_counters as k on k.limit_id = l.id and k.subject = chumbo.limit_subject(l.per, request)
+    where l.server_id = consume_limits.server_id and (l.capability is null or l.capability = consume_limits.capability);
     return greatest(1, ceil(extract(epoch from v_wait)))::integer;
-  end if;
+  end loop;
 
-  update chumbo.rate_counters as k
-  set reached_at = s.next_reached_at, used = s.next_used
-  from chumbo.limit_standings(consume_limits.server_id, consume_limits.capability, consume_limits.request, v_now) as s
-  where k.limit_id = s.limit_id and k.subject = s.subject;
   return null;
 end;
 $function$;
@@ -927,23 +947,7 @@ CREATE OR REPLACE FUNCTION chumbo.find_target(name text, target text)
  SET search_path TO ''
 AS $function$
 begin
-  return (
-    select p.oid
-    from pg_catalog.pg_proc as p
-    where p.proname = find_target.name
-      and p.oid::regprocedure::text = find_target.target
-      -- Postgres cannot tell f(text) from f(text, text default …) in a call with one argument, and there is no other way to
-      -- say which is meant. Such a call would fail; the tool is gone until one of the two is.
-      and not exists (
-        select
-        from pg_catalog.pg_proc as longer
-        where longer.proname = p.proname
-          and longer.pronamespace = p.pronamespace
-          and longer.pronargs > p.pronargs
-          and longer.pronargs - longer.pronargdefaults <= p.pronargs
-          and (longer.proargtypes::oid[])[0:p.pronargs - 1] = (p.proargtypes::oid[])[0:]
-      )
-  );
+  return (select t.oid from chumbo.targets as t where t.name = find_target.name and t.signature = find_target.target);
 end;
 $function$;
 alter routine chumbo.find_target(text,text) owner to postgres;
@@ -1056,43 +1060,6 @@ $function$;
 alter routine chumbo.json_expression(oid,text) owner to postgres;
 comment on routine chumbo.json_expression(oid,text) is 'The SQL that turns an expression of a type into jsonb, writing int8 and numeric as strings at any depth.';
 
-CREATE OR REPLACE FUNCTION chumbo.limit_standings(server_id bigint, capability text, request jsonb, at timestamp with time zone)
- RETURNS TABLE(limit_id bigint, subject text, free_at timestamp with time zone, next_reached_at timestamp with time zone, next_used integer)
- LANGUAGE plpgsql
- STABLE
- SET search_path TO ''
-AS $function$
-begin
-  return query
-  select
-    r.id,
-    k.subject,
-    case r.method
-      when 'gcra' then g.arrival - w.length
-      when 'fixed_window' then case when f.used + r.weight > r.requests then f.start + w.length else at end
-    end,
-    case r.method when 'gcra' then g.arrival else f.start end,
-    case r.method when 'gcra' then 0 else f.used + r.weight end
-  from chumbo.rate_limits as r
-  join chumbo.rate_counters as k
-    on k.limit_id = r.id and k.subject = chumbo.limit_subject(r.per, limit_standings.request)
-  cross join lateral (select make_interval(secs => r.window_seconds) as length) as w
-  cross join lateral (
-    select greatest(k.reached_at, at) + w.length * r.weight / r.requests as arrival
-  ) as g
-  cross join lateral (
-    select date_bin(w.length, at, 'epoch') as start,
-      case when k.reached_at = date_bin(w.length, at, 'epoch') then k.used else 0 end as used
-  ) as f
-  where r.server_id = limit_standings.server_id
-    and (r.capability is null or r.capability = limit_standings.capability);
-end;
-$function$;
-alter routine chumbo.limit_standings(bigint,text,jsonb,timestamp with time zone) owner to postgres;
-comment on routine chumbo.limit_standings(bigint,text,jsonb,timestamp with time zone) is 'For each limit of a call: when it is free, and where its counter stands if the call runs.';
-grant execute on routine chumbo.limit_standings(bigint,text,jsonb,timestamp with time zone) to chumbo_runtime;
-grant execute on routine chumbo.limit_standings(bigint,text,jsonb,timestamp with time zone) to service_role;
-
 CREATE OR REPLACE FUNCTION chumbo.limit_subject(per text, request jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -1101,10 +1068,10 @@ CREATE OR REPLACE FUNCTION chumbo.limit_subject(per text, request jsonb)
 AS $function$
 begin
   return case per
-      when 'principal' then coalesce(request ->> 'subject', 'anonymous')
-      when 'client' then coalesce(request ->> 'client_id', 'first-party')
-      else ''
-    end;
+    when 'principal' then coalesce(request ->> 'subject', 'anonymous')
+    when 'client' then coalesce(request ->> 'client_id', 'first-party')
+    else ''
+  end;
 end;
 $function$;
 alter routine chumbo.limit_subject(text,jsonb) owner to postgres;
@@ -1112,7 +1079,7 @@ comment on routine chumbo.limit_subject(text,jsonb) is 'Who a limit counts for t
 grant execute on routine chumbo.limit_subject(text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.limit_subject(text,jsonb) to service_role;
 
-CREATE OR REPLACE FUNCTION chumbo.list_page(server_id bigint, kinds text[], scopes text[], after text, page_size integer, with_definitions boolean)
+CREATE OR REPLACE FUNCTION chumbo.list_page(server_id bigint, kind text, scopes text[], after text, page_size integer, with_definitions boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
  STABLE
@@ -1124,26 +1091,27 @@ begin
       'entries', coalesce(
         jsonb_agg(
           jsonb_build_object('id', page.id, 'name', page.name, 'kind', page.kind, 'handler', page.handler)
-            || case when with_definitions then jsonb_build_object('definition', page.definition) else '{}' end
-          order by page.name, page.kind
+            || case when with_definitions then jsonb_build_object('definition', chumbo.definition(page.capability)) else '{}' end
+          order by page.name
         ) filter (where page.position <= page_size), '[]'),
       'next', max(page.name) filter (where page.position = page_size and page.available > page_size)
     )
     from (
-      select c.id, c.name, c.kind, c.handler,
-        case when with_definitions then chumbo.definition(c) end as definition,
-        row_number() over (order by c.name, c.kind) as position,
+      select c.id, c.name, c.kind, c.handler, c.capability,
+        row_number() over (order by c.name) as position,
         count(*) over () as available
       from (
-        select c.*
+        -- Walks the unique index in its order and stops after one page, however many tools there are.
+        select c.id, c.name, c.kind, c.handler, c as capability
         from chumbo.capabilities as c
         where c.server_id = list_page.server_id
-          and c.kind = any (list_page.kinds)
+          and c.kind = list_page.kind
           and c.name > coalesce(list_page.after, '')
           and c.is_enabled
           and c.required_scopes <@ list_page.scopes
           -- A tool whose function is gone cannot run, so it is not offered.
-          and (c.handler <> 'sql' or chumbo.find_target(c.target_name, c.target) is not null)
+          and (c.handler <> 'sql' or exists (
+            select from chumbo.targets as t where t.name = c.target_name and t.signature = c.target))
         order by c.name
         limit list_page.page_size + 1
       ) as c
@@ -1151,10 +1119,10 @@ begin
   );
 end;
 $function$;
-alter routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) owner to postgres;
-comment on routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) is 'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null.';
-grant execute on routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) to chumbo_runtime;
-grant execute on routine chumbo.list_page(bigint,text[],text[],text,integer,boolean) to service_role;
+alter routine chumbo.list_page(bigint,text,text[],text,integer,boolean) owner to postgres;
+comment on routine chumbo.list_page(bigint,text,text[],text,integer,boolean) is 'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null.';
+grant execute on routine chumbo.list_page(bigint,text,text[],text,integer,boolean) to chumbo_runtime;
+grant execute on routine chumbo.list_page(bigint,text,text[],text,integer,boolean) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.maintain(keep interval DEFAULT '90 days'::interval)
  RETURNS jsonb
@@ -1963,6 +1931,8 @@ AS $function$
     when state like 'PT%' or state = 'P0001' then
       jsonb_build_object('code', 'tool_failed', 'message', message, 'hint', nullif(hint, ''))
     when state = '42501' then jsonb_build_object('code', 'forbidden')
+    -- An overload with defaults makes the registered signature ambiguous; only its author can say which is meant.
+    when state = '42725' then jsonb_build_object('code', 'tool_unavailable')
     when state in ('23505', '23503', '23P01') then jsonb_build_object('code', 'conflict')
     when state like '22%' or state like '23%' then jsonb_build_object('code', 'invalid_value')
     when state in ('57014', '55P03') then jsonb_build_object('code', 'timeout')
@@ -2043,15 +2013,9 @@ CREATE OR REPLACE FUNCTION chumbo.uuid_v7()
  SET search_path TO ''
 AS $function$
 begin
-  return encode(
-      set_bit(set_bit(
-        overlay(
-          uuid_send(gen_random_uuid())
-          placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
-          from 1 for 6
-        ),
-        52, 1), 53, 1),
-      'hex')::uuid;
+  -- 12 digits of time, the version, and the rest of a random UUID, whose variant is already in place.
+  return (lpad(to_hex(floor(extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0')
+    || '7' || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid;
 end;
 $function$;
 alter routine chumbo.uuid_v7() owner to postgres;
@@ -2096,7 +2060,6 @@ declare
   v_started timestamptz := clock_timestamp();
   v_gate record;
   v_tool chumbo.capabilities;
-  v_target oid;
   v_path text;
   v_earlier chumbo.idempotency;
   v_problem text;
@@ -2115,7 +2078,7 @@ declare
   v_receipt jsonb;
   v_replay_of uuid;
 begin
-  select * into v_gate from chumbo.admit(server, 'tool', capability, request);
+  v_gate := chumbo.admit(server, 'tool', capability, request);
   v_tool := v_gate.found_capability;
   v_error := v_gate.refusal;
 
@@ -2125,10 +2088,9 @@ begin
   end if;
 
   if v_error is null then
-    v_target := chumbo.find_target(v_tool.target_name, v_tool.target);
     v_problem := chumbo.refuse_arguments(v_tool.parameters, arguments);
     v_error := case
-      when v_target is null then jsonb_build_object('code', 'tool_unavailable')
+      when v_gate.target is null then jsonb_build_object('code', 'tool_unavailable')
       when v_problem is not null then jsonb_build_object('code', 'invalid_arguments', 'message', v_problem)
     end;
   end if;
@@ -2159,7 +2121,7 @@ begin
       if v_tool.result_shape = 'void' and v_tool.empty_is_error then
         v_changed := chumbo.rows_changed();
       end if;
-      v_answer := chumbo.run(chumbo.call_statement(v_tool, v_target, arguments), arguments, v_path, request);
+      v_answer := chumbo.run(chumbo.call_statement(v_tool, v_gate.target, arguments), arguments, v_path, request);
       v_value := v_answer -> 'value';
       v_count := case
         when v_changed is not null then least(chumbo.rows_changed() - v_changed, 2147483647)
@@ -2178,6 +2140,9 @@ begin
           v_hint = pg_exception_hint;
         v_outcome := 'tool_error';
         v_error := chumbo.tool_error(v_state, v_message, v_detail, v_hint);
+        if v_error ->> 'code' = 'tool_unavailable' then
+          v_outcome := 'refused';
+        end if;
         -- The state only: message and detail may hold values.
         raise log 'chumbo: tool % failed with SQLSTATE %, trace %', v_tool.name, v_state, request ->> 'trace_id';
     end;
@@ -2250,7 +2215,7 @@ begin
     return jsonb_build_object('outcome', 'sql', 'revision', (select s.revision from chumbo.servers as s where s.slug = chumbo_enter.server));
   end if;
 
-  select * into v_gate from chumbo.admit(server, request ->> 'kind', case request ->> 'operation' when 'call' then request ->> 'name' end, request);
+  v_gate := chumbo.admit(server, request ->> 'kind', case request ->> 'operation' when 'call' then request ->> 'name' end, request);
   v_error := v_gate.refusal;
 
   if request ->> 'operation' <> 'call' then
@@ -2265,7 +2230,7 @@ begin
         'scopes', to_jsonb(v_gate.scopes))
       || case when request ->> 'operation' <> 'list' then '{}' else
         chumbo.list_page(
-          (v_gate.entry).id, v_kinds, v_gate.scopes, request ->> 'after',
+          (v_gate.entry).id, request ->> 'kind', v_gate.scopes, request ->> 'after',
           coalesce(((v_gate.entry).settings ->> 'page_size')::integer, 100),
           (request ->> 'known_revision')::bigint is distinct from (v_gate.entry).revision)
       end

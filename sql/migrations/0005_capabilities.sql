@@ -106,6 +106,25 @@ revoke all on function chumbo.definition(chumbo.capabilities) from public, anon,
 grant execute on function chumbo.definition(chumbo.capabilities) to service_role, chumbo_runtime;
 
 -- Reads the catalog and not to_regprocedure, which would ask for usage on the application's schema; the runtime has none.
+-- Postgres cannot tell f(text) from f(text, text default …) in a call with one argument, and there is no other way to say
+-- which is meant. Such a call would fail, so the shorter one is no target until one of the two is gone.
+create or replace view chumbo.targets with (security_invoker = true) as
+  select p.oid, p.proname as name, p.oid::regprocedure::text as signature
+  from pg_catalog.pg_proc as p
+  where not exists (
+    select
+    from pg_catalog.pg_proc as longer
+    where longer.proname = p.proname
+      and longer.pronamespace = p.pronamespace
+      and longer.pronargs > p.pronargs
+      and longer.pronargs - longer.pronargdefaults <= p.pronargs
+      and (longer.proargtypes::oid[])[0:p.pronargs - 1] = (p.proargtypes::oid[])[0:]
+  );
+comment on view chumbo.targets is
+  'The functions a tool can run, by name and exact signature; without those that an overload makes ambiguous in every call.';
+revoke all on chumbo.targets from public, anon, authenticated, service_role;
+grant select on chumbo.targets to service_role, chumbo_runtime;
+
 create or replace function chumbo.find_target(name text, target text)
   returns oid
   language plpgsql stable
@@ -113,23 +132,7 @@ create or replace function chumbo.find_target(name text, target text)
   set search_path = ''
 as $$
 begin
-  return (
-    select p.oid
-    from pg_catalog.pg_proc as p
-    where p.proname = find_target.name
-      and p.oid::regprocedure::text = find_target.target
-      -- Postgres cannot tell f(text) from f(text, text default …) in a call with one argument, and there is no other way to
-      -- say which is meant. Such a call would fail; the tool is gone until one of the two is.
-      and not exists (
-        select
-        from pg_catalog.pg_proc as longer
-        where longer.proname = p.proname
-          and longer.pronamespace = p.pronamespace
-          and longer.pronargs > p.pronargs
-          and longer.pronargs - longer.pronargdefaults <= p.pronargs
-          and (longer.proargtypes::oid[])[0:p.pronargs - 1] = (p.proargtypes::oid[])[0:]
-      )
-  );
+  return (select t.oid from chumbo.targets as t where t.name = find_target.name and t.signature = find_target.target);
 end;
 $$;
 comment on function chumbo.find_target(text, text) is
@@ -630,6 +633,6 @@ comment on function chumbo.sync_capabilities(jsonb, text) is
 revoke all on function chumbo.sync_capabilities(jsonb, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (5, 'capabilities', 'c00158dd2e7bb9b9733cf5f6a82c14008874ce04fcf08e55ee3328c37f6a1d0e') -- chumbo.installed
+values (5, 'capabilities', '8549996979a5eeb4b6ba9fd6fb0d9f7225c7a1066f030c12a7c4fd06127a087c') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -8,6 +8,7 @@ create or replace function chumbo.admit(
   request jsonb,
   out entry chumbo.servers,
   out found_capability chumbo.capabilities,
+  out target oid,
   out scopes text[],
   out refusal jsonb
 )
@@ -21,77 +22,69 @@ declare
   v_missing text[];
   v_can_be_given boolean;
 begin
-  -- One statement for all that is looked up by name: this runs on every call.
+  -- One statement for all that can be decided at once. It runs on every call, and each further expression of plpgsql is
+  -- set up anew in every transaction.
   select
-    (select max(i.number) from chumbo.installed as i) as version,
     s as entry,
-    c as capability
+    c as capability,
+    -- By name and exact signature: an overload never takes the place of what was registered.
+    (select p.oid from pg_catalog.pg_proc as p where p.proname = c.target_name and p.oid::regprocedure::text = c.target) as target,
+    i.version,
+    request ? 'operation' or c.required_scopes <> '{}' as asks_for_scopes,
+    case
+      when i.version < (request ->> 'requires')::integer then 'schema_outdated'
+      when s.id is null then 'unknown_server'
+      -- A token verifies until it expires; whether its sign-in was ended is known here only.
+      when request ->> 'user_id' is not null and not chumbo.sign_in_is_live(
+        (request ->> 'user_id')::uuid, (request ->> 'session_id')::uuid, (request ->> 'client_id')::uuid
+      ) then 'session_revoked'
+      -- What the runtime found wrong with the request itself; refused here so that it leaves a receipt.
+      when request ? 'rejection' then 'rejection'
+      when admit.capability is null or c.is_enabled then null
+      -- A name without a row may still be a code handler of the runtime, unless the server refuses those.
+      when c.id is null and coalesce((request ->> 'has_code')::boolean, false)
+        and coalesce(s.settings ->> 'unregistered', 'serve') <> 'refuse' then null
+      else 'unknown_capability'
+    end as code
   into v_row
-  from (values (1)) as always
+  from (select max(n.number) as version from chumbo.installed as n) as i
   left join chumbo.servers as s on s.slug = admit.server and s.is_enabled
-  left join chumbo.capabilities as c
-    on c.server_id = s.id and c.kind = admit.kind and c.name = admit.capability;
+  left join chumbo.capabilities as c on c.server_id = s.id and c.kind = admit.kind and c.name = admit.capability;
   entry := v_row.entry;
   found_capability := v_row.capability;
+  target := v_row.target;
 
-  if v_row.version < (request ->> 'requires')::integer then
-    refusal := jsonb_build_object('code', 'schema_outdated', 'needed', (request ->> 'requires')::integer, 'found', v_row.version);
-    return;
-  end if;
-  if entry.id is null then
-    refusal := jsonb_build_object('code', 'unknown_server');
-    return;
-  end if;
-
-  -- A token verifies until it expires; whether its sign-in was ended is known here only.
-  if request ->> 'user_id' is not null and not chumbo.sign_in_is_live(
-    (request ->> 'user_id')::uuid, (request ->> 'session_id')::uuid, (request ->> 'client_id')::uuid
-  ) then
-    refusal := jsonb_build_object('code', 'session_revoked');
-    return;
-  end if;
-
-  -- What the runtime found wrong with the request itself; refused here so that it leaves a receipt.
-  if request ? 'rejection' then
-    refusal := request -> 'rejection';
-    return;
-  end if;
-
-  -- A SQL tool that asks for none never sees them.
-  if request ? 'operation' or found_capability.required_scopes <> '{}' then
-    scopes := chumbo.effective_scopes(request);
-  end if;
-  if capability is null then
-    return;
-  end if;
-
-  if found_capability.id is not null and not (
-    found_capability.is_enabled and found_capability.required_scopes <@ coalesce(scopes, '{}')
-  ) then
-    -- A scope that is no longer defined can be given to nobody.
-    select array_agg(wanted order by wanted), bool_and(coalesce(s.is_requestable, false))
-    into v_missing, v_can_be_given
-    from unnest(found_capability.required_scopes) as wanted
-    left join chumbo.scopes as s on s.name = wanted
-    where not wanted = any (coalesce(scopes, '{}'));
-
-    -- Told apart from unknown only where the caller could be given every missing scope.
-    refusal := case
-      when found_capability.is_enabled and v_can_be_given
-        then jsonb_build_object('code', 'scope_required', 'scopes', to_jsonb(v_missing))
-      else jsonb_build_object('code', 'unknown_capability')
+  if v_row.code is not null then
+    refusal := case v_row.code
+      when 'schema_outdated'
+        then jsonb_build_object('code', v_row.code, 'needed', (request ->> 'requires')::integer, 'found', v_row.version)
+      when 'rejection' then request -> 'rejection'
+      else jsonb_build_object('code', v_row.code)
     end;
-  end if;
-  -- A name without a row may still be a code handler of the runtime, unless the server refuses those.
-  if found_capability.id is null and (
-    not coalesce((request ->> 'has_code')::boolean, false) or entry.settings ->> 'unregistered' = 'refuse'
-  ) then
-    refusal := jsonb_build_object('code', 'unknown_capability');
+    if v_row.code <> 'unknown_capability' then
+      return;
+    end if;
+  elsif v_row.asks_for_scopes then
+    scopes := chumbo.effective_scopes(request);
+    if not found_capability.required_scopes <@ scopes then
+      -- A scope that is no longer defined can be given to nobody.
+      select array_agg(wanted order by wanted), bool_and(coalesce(s.is_requestable, false))
+      into v_missing, v_can_be_given
+      from unnest(found_capability.required_scopes) as wanted
+      left join chumbo.scopes as s on s.name = wanted
+      where not wanted = any (scopes);
+
+      -- Told apart from unknown only where the caller could be given every missing scope.
+      refusal := case
+        when v_can_be_given then jsonb_build_object('code', 'scope_required', 'scopes', to_jsonb(v_missing))
+        else jsonb_build_object('code', 'unknown_capability')
+      end;
+    end if;
   end if;
 
   -- Limits come last, so that they count what would run, but before a refusal is told, so that guessing is limited too.
   -- A hidden capability counts as none: its own limit must not give it away.
-  if coalesce((request ->> 'attempt')::integer, 1) = 1 then
+  if capability is not null and coalesce((request ->> 'attempt')::integer, 1) = 1 then
     v_wait := chumbo.consume_limits(entry.id, case when refusal is null then capability end, request);
     if v_wait is not null then
       refusal := jsonb_build_object('code', 'rate_limited', 'retry_after', v_wait);
@@ -114,7 +107,6 @@ declare
   v_started timestamptz := clock_timestamp();
   v_gate record;
   v_tool chumbo.capabilities;
-  v_target oid;
   v_path text;
   v_earlier chumbo.idempotency;
   v_problem text;
@@ -133,7 +125,7 @@ declare
   v_receipt jsonb;
   v_replay_of uuid;
 begin
-  select * into v_gate from chumbo.admit(server, 'tool', capability, request);
+  v_gate := chumbo.admit(server, 'tool', capability, request);
   v_tool := v_gate.found_capability;
   v_error := v_gate.refusal;
 
@@ -143,10 +135,9 @@ begin
   end if;
 
   if v_error is null then
-    v_target := chumbo.find_target(v_tool.target_name, v_tool.target);
     v_problem := chumbo.refuse_arguments(v_tool.parameters, arguments);
     v_error := case
-      when v_target is null then jsonb_build_object('code', 'tool_unavailable')
+      when v_gate.target is null then jsonb_build_object('code', 'tool_unavailable')
       when v_problem is not null then jsonb_build_object('code', 'invalid_arguments', 'message', v_problem)
     end;
   end if;
@@ -177,7 +168,7 @@ begin
       if v_tool.result_shape = 'void' and v_tool.empty_is_error then
         v_changed := chumbo.rows_changed();
       end if;
-      v_answer := chumbo.run(chumbo.call_statement(v_tool, v_target, arguments), arguments, v_path, request);
+      v_answer := chumbo.run(chumbo.call_statement(v_tool, v_gate.target, arguments), arguments, v_path, request);
       v_value := v_answer -> 'value';
       v_count := case
         when v_changed is not null then least(chumbo.rows_changed() - v_changed, 2147483647)
@@ -196,6 +187,9 @@ begin
           v_hint = pg_exception_hint;
         v_outcome := 'tool_error';
         v_error := chumbo.tool_error(v_state, v_message, v_detail, v_hint);
+        if v_error ->> 'code' = 'tool_unavailable' then
+          v_outcome := 'refused';
+        end if;
         -- The state only: message and detail may hold values.
         raise log 'chumbo: tool % failed with SQLSTATE %, trace %', v_tool.name, v_state, request ->> 'trace_id';
     end;
@@ -243,7 +237,7 @@ comment on function public.chumbo_call(text, text, jsonb, jsonb) is
 revoke all on function public.chumbo_call(text, text, jsonb, jsonb) from public, anon, authenticated, service_role;
 grant execute on function public.chumbo_call(text, text, jsonb, jsonb) to service_role, chumbo_runtime;
 
-create or replace function chumbo.list_page(server_id bigint, kinds text[], scopes text[], after text, page_size integer, with_definitions boolean)
+create or replace function chumbo.list_page(server_id bigint, kind text, scopes text[], after text, page_size integer, with_definitions boolean)
   returns jsonb
   language plpgsql stable
   security invoker
@@ -255,26 +249,27 @@ begin
       'entries', coalesce(
         jsonb_agg(
           jsonb_build_object('id', page.id, 'name', page.name, 'kind', page.kind, 'handler', page.handler)
-            || case when with_definitions then jsonb_build_object('definition', page.definition) else '{}' end
-          order by page.name, page.kind
+            || case when with_definitions then jsonb_build_object('definition', chumbo.definition(page.capability)) else '{}' end
+          order by page.name
         ) filter (where page.position <= page_size), '[]'),
       'next', max(page.name) filter (where page.position = page_size and page.available > page_size)
     )
     from (
-      select c.id, c.name, c.kind, c.handler,
-        case when with_definitions then chumbo.definition(c) end as definition,
-        row_number() over (order by c.name, c.kind) as position,
+      select c.id, c.name, c.kind, c.handler, c.capability,
+        row_number() over (order by c.name) as position,
         count(*) over () as available
       from (
-        select c.*
+        -- Walks the unique index in its order and stops after one page, however many tools there are.
+        select c.id, c.name, c.kind, c.handler, c as capability
         from chumbo.capabilities as c
         where c.server_id = list_page.server_id
-          and c.kind = any (list_page.kinds)
+          and c.kind = list_page.kind
           and c.name > coalesce(list_page.after, '')
           and c.is_enabled
           and c.required_scopes <@ list_page.scopes
           -- A tool whose function is gone cannot run, so it is not offered.
-          and (c.handler <> 'sql' or chumbo.find_target(c.target_name, c.target) is not null)
+          and (c.handler <> 'sql' or exists (
+            select from chumbo.targets as t where t.name = c.target_name and t.signature = c.target))
         order by c.name
         limit list_page.page_size + 1
       ) as c
@@ -282,10 +277,10 @@ begin
   );
 end;
 $$;
-comment on function chumbo.list_page(bigint, text[], text[], text, integer, boolean) is
+comment on function chumbo.list_page(bigint, text, text[], text, integer, boolean) is
   'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null.';
-revoke all on function chumbo.list_page(bigint, text[], text[], text, integer, boolean) from public, anon, authenticated;
-grant execute on function chumbo.list_page(bigint, text[], text[], text, integer, boolean) to service_role, chumbo_runtime;
+revoke all on function chumbo.list_page(bigint, text, text[], text, integer, boolean) from public, anon, authenticated;
+grant execute on function chumbo.list_page(bigint, text, text[], text, integer, boolean) to service_role, chumbo_runtime;
 
 create or replace function chumbo.code_names(server_id bigint, kinds text[], scopes text[], names jsonb)
   returns jsonb
@@ -336,7 +331,7 @@ begin
     return jsonb_build_object('outcome', 'sql', 'revision', (select s.revision from chumbo.servers as s where s.slug = chumbo_enter.server));
   end if;
 
-  select * into v_gate from chumbo.admit(server, request ->> 'kind', case request ->> 'operation' when 'call' then request ->> 'name' end, request);
+  v_gate := chumbo.admit(server, request ->> 'kind', case request ->> 'operation' when 'call' then request ->> 'name' end, request);
   v_error := v_gate.refusal;
 
   if request ->> 'operation' <> 'call' then
@@ -351,7 +346,7 @@ begin
         'scopes', to_jsonb(v_gate.scopes))
       || case when request ->> 'operation' <> 'list' then '{}' else
         chumbo.list_page(
-          (v_gate.entry).id, v_kinds, v_gate.scopes, request ->> 'after',
+          (v_gate.entry).id, request ->> 'kind', v_gate.scopes, request ->> 'after',
           coalesce(((v_gate.entry).settings ->> 'page_size')::integer, 100),
           (request ->> 'known_revision')::bigint is distinct from (v_gate.entry).revision)
       end
@@ -443,6 +438,6 @@ revoke all on function public.chumbo_finish(jsonb) from public, anon, authentica
 grant execute on function public.chumbo_finish(jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (10, 'gate', '10451cfda0c424179bbd85e7bf812f31b4051260d001b187ba14be3f8d0a6232') -- chumbo.installed
+values (10, 'gate', '002cf25d64a80464db31ea286b369f1b7f7a5b5b5627bffcce838d627732adfa') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

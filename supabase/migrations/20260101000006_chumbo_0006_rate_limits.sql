@@ -11,11 +11,17 @@ create table if not exists chumbo.rate_limits (
   window_seconds integer not null constraint rate_limits_window_is_bounded check (window_seconds between 1 and 2678400),
   weight integer not null constraint rate_limits_weight_fits check (weight between 1 and requests),
   method text not null constraint rate_limits_method_is_known check (method in ('gcra', 'fixed_window')),
+  length interval not null generated always as (make_interval(secs => window_seconds)) stored,
+  -- Rounded down, so that the whole allowance always fits into one window.
+  step interval not null generated always as (
+    make_interval(secs => floor(window_seconds * 1e6::double precision * weight / requests) / 1e6::double precision)
+  ) stored,
   constraint rate_limits_server_id_name_key unique (server_id, name)
 );
 comment on table chumbo.rate_limits is 'Each row limits the calls of a server, or of one capability, for each principal, each client, or all together.';
 comment on column chumbo.rate_limits.capability is 'The tool it counts; null counts every call of the server.';
 comment on column chumbo.rate_limits.weight is 'How many requests one call counts for.';
+comment on column chumbo.rate_limits.step is 'How far one call moves the clock of gcra.';
 comment on column chumbo.rate_limits.method is
   'gcra spreads requests evenly after a burst of the whole allowance; fixed_window starts anew at each multiple of the window.';
 
@@ -92,60 +98,8 @@ comment on function chumbo.set_rate_limit(text, text, text, text, integer, integ
   'Raises invalid_option, unknown_server.';
 revoke all on function chumbo.set_rate_limit(text, text, text, text, integer, integer, integer, text) from public, anon, authenticated, service_role;
 
-create or replace function chumbo.consume_limits(server_id bigint, capability text, request jsonb)
-  returns integer
-  language plpgsql volatile
-  security invoker
-  set search_path = ''
-as $$
-declare
-  v_now timestamptz;
-  v_wait interval;
-begin
-  if not exists (
-    select from chumbo.rate_limits as r
-    where r.server_id = consume_limits.server_id and (r.capability is null or r.capability = consume_limits.capability)
-  ) then
-    return null;
-  end if;
-
-  -- Every counter of this call is locked first, in one order, so that two calls cannot read the same state and cannot
-  -- wait for each other in a ring. The lock lasts until the call commits: calls that share a counter pass one by one.
-  -- A counter further ahead than one window stems from an older, stricter policy. It is brought back here and not where
-  -- it is read, because a refused call writes nothing more and would find it as far ahead the next time.
-  insert into chumbo.rate_counters as k (limit_id, subject, reached_at)
-  select r.id, chumbo.limit_subject(r.per, consume_limits.request), '-infinity'
-  from chumbo.rate_limits as r
-  where r.server_id = consume_limits.server_id and (r.capability is null or r.capability = consume_limits.capability)
-  order by r.id
-  on conflict on constraint rate_counters_pkey do update
-  set reached_at = least(k.reached_at, clock_timestamp() + (
-    select make_interval(secs => r.window_seconds) from chumbo.rate_limits as r where r.id = k.limit_id
-  ));
-
-  -- Read only after the locks are held: time spent waiting for them counts.
-  v_now := clock_timestamp();
-
-  select max(s.free_at - v_now)
-  into v_wait
-  from chumbo.limit_standings(consume_limits.server_id, consume_limits.capability, consume_limits.request, v_now) as s
-  where s.free_at > v_now;
-
-  -- One limit refuses, none is charged.
-  if v_wait is not null then
-    return greatest(1, ceil(extract(epoch from v_wait)))::integer;
-  end if;
-
-  update chumbo.rate_counters as k
-  set reached_at = s.next_reached_at, used = s.next_used
-  from chumbo.limit_standings(consume_limits.server_id, consume_limits.capability, consume_limits.request, v_now) as s
-  where k.limit_id = s.limit_id and k.subject = s.subject;
-  return null;
-end;
-$$;
-comment on function chumbo.consume_limits(bigint, text, jsonb) is
-  'Counts one call against every limit that applies, all or none. Returns null when it may run, else the seconds to wait.';
-
+-- GCRA as in ITU-T I.371 with a burst of the whole allowance: a call of weight w moves the arrival time on by w intervals
+-- and conforms while that stays within one window of now.
 create or replace function chumbo.limit_subject(per text, request jsonb)
   returns text
   language plpgsql immutable
@@ -154,59 +108,84 @@ create or replace function chumbo.limit_subject(per text, request jsonb)
 as $$
 begin
   return case per
-      when 'principal' then coalesce(request ->> 'subject', 'anonymous')
-      when 'client' then coalesce(request ->> 'client_id', 'first-party')
-      else ''
-    end;
+    when 'principal' then coalesce(request ->> 'subject', 'anonymous')
+    when 'client' then coalesce(request ->> 'client_id', 'first-party')
+    else ''
+  end;
 end;
 $$;
 comment on function chumbo.limit_subject(text, jsonb) is 'Who a limit counts for this verified caller.';
+revoke all on function chumbo.limit_subject(text, jsonb) from public, anon, authenticated;
+grant execute on function chumbo.limit_subject(text, jsonb) to service_role, chumbo_runtime;
 
--- GCRA as in ITU-T I.371 with a burst of the whole allowance: a call of weight w moves the arrival time on by w intervals
--- and conforms while that stays within one window of now.
-create or replace function chumbo.limit_standings(server_id bigint, capability text, request jsonb, at timestamptz)
-  returns table (limit_id bigint, subject text, free_at timestamptz, next_reached_at timestamptz, next_used integer)
-  language plpgsql stable
+create or replace function chumbo.consume_limits(server_id bigint, capability text, request jsonb)
+  returns integer
+  language plpgsql volatile
   security invoker
   set search_path = ''
 as $$
+declare
+  v_limit record;
+  v_wait interval;
 begin
-  return query
-  select
-    r.id,
-    k.subject,
-    case r.method
-      when 'gcra' then g.arrival - w.length
-      when 'fixed_window' then case when f.used + r.weight > r.requests then f.start + w.length else at end
-    end,
-    case r.method when 'gcra' then g.arrival else f.start end,
-    case r.method when 'gcra' then 0 else f.used + r.weight end
-  from chumbo.rate_limits as r
-  join chumbo.rate_counters as k
-    on k.limit_id = r.id and k.subject = chumbo.limit_subject(r.per, limit_standings.request)
-  cross join lateral (select make_interval(secs => r.window_seconds) as length) as w
-  cross join lateral (
-    select greatest(k.reached_at, at) + w.length * r.weight / r.requests as arrival
-  ) as g
-  cross join lateral (
-    select date_bin(w.length, at, 'epoch') as start,
-      case when k.reached_at = date_bin(w.length, at, 'epoch') then k.used else 0 end as used
-  ) as f
-  where r.server_id = limit_standings.server_id
-    and (r.capability is null or r.capability = limit_standings.capability);
+  -- In the order of their ids, so that two calls never wait for each other in a ring. A counter stays locked until its call
+  -- commits: calls that share one pass one by one, and none reads what another is about to write.
+  for v_limit in
+    select l.*, chumbo.limit_subject(l.per, request) as subject
+    from chumbo.rate_limits as l
+    where l.server_id = consume_limits.server_id and (l.capability is null or l.capability = consume_limits.capability)
+    order by l.id
+  loop
+    -- One statement decides and counts. The clock is read inside it, after the lock is held: time spent waiting counts.
+    if v_limit.method = 'gcra' then
+      insert into chumbo.rate_counters as k (limit_id, subject, reached_at)
+      values (v_limit.id, v_limit.subject, clock_timestamp() + v_limit.step)
+      on conflict on constraint rate_counters_pkey do update
+      set reached_at = greatest(k.reached_at, clock_timestamp()) + v_limit.step
+      where greatest(k.reached_at, clock_timestamp()) + v_limit.step <= clock_timestamp() + v_limit.length;
+    else
+      insert into chumbo.rate_counters as k (limit_id, subject, reached_at, used)
+      values (v_limit.id, v_limit.subject, date_bin(v_limit.length, clock_timestamp(), 'epoch'), v_limit.weight)
+      on conflict on constraint rate_counters_pkey do update
+      set reached_at = excluded.reached_at,
+        used = case when k.reached_at = excluded.reached_at then k.used else 0 end + v_limit.weight
+      where case when k.reached_at = excluded.reached_at then k.used else 0 end + v_limit.weight <= v_limit.requests;
+    end if;
+    continue when found;
+
+    -- One limit refuses, none is charged: what those before it counted is given back. A counter further ahead than one
+    -- window stems from an older, stricter policy, and heals here.
+    update chumbo.rate_counters as k
+    set reached_at = case
+        when l.method = 'gcra' and l.id < v_limit.id then k.reached_at - l.step
+        when l.method = 'gcra' then least(k.reached_at, clock_timestamp() + l.length)
+        else k.reached_at
+      end,
+      used = case when l.method = 'fixed_window' and l.id < v_limit.id then k.used - l.weight else k.used end
+    from chumbo.rate_limits as l
+    where l.server_id = consume_limits.server_id and (l.capability is null or l.capability = consume_limits.capability)
+      and l.id <= v_limit.id and k.limit_id = l.id and k.subject = chumbo.limit_subject(l.per, request);
+
+    select max(case
+      when l.method = 'gcra' then k.reached_at + l.step - l.length
+      when k.reached_at = date_bin(l.length, clock_timestamp(), 'epoch') and k.used + l.weight > l.requests then k.reached_at + l.length
+    end - clock_timestamp())
+    into v_wait
+    from chumbo.rate_limits as l
+    join chumbo.rate_counters as k on k.limit_id = l.id and k.subject = chumbo.limit_subject(l.per, request)
+    where l.server_id = consume_limits.server_id and (l.capability is null or l.capability = consume_limits.capability);
+    return greatest(1, ceil(extract(epoch from v_wait)))::integer;
+  end loop;
+
+  return null;
 end;
 $$;
-comment on function chumbo.limit_standings(bigint, text, jsonb, timestamptz) is
-  'For each limit of a call: when it is free, and where its counter stands if the call runs.';
-
+comment on function chumbo.consume_limits(bigint, text, jsonb) is
+  'Counts one call against every limit that applies, all or none. Returns null when it may run, else the seconds to wait.';
 revoke all on function chumbo.consume_limits(bigint, text, jsonb) from public, anon, authenticated;
-revoke all on function chumbo.limit_subject(text, jsonb) from public, anon, authenticated;
-revoke all on function chumbo.limit_standings(bigint, text, jsonb, timestamptz) from public, anon, authenticated;
 grant execute on function chumbo.consume_limits(bigint, text, jsonb) to service_role, chumbo_runtime;
-grant execute on function chumbo.limit_subject(text, jsonb) to service_role, chumbo_runtime;
-grant execute on function chumbo.limit_standings(bigint, text, jsonb, timestamptz) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (6, 'rate_limits', '2abda40a21947b1c37d7fd2276e9a481623933de1090db09c689331290a114bc') -- chumbo.installed
+values (6, 'rate_limits', 'd9df6eaf2f730eb588bc652a7abc3c0216259cad08640c420c6993b32257740a') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -165,7 +165,8 @@ declare
   v_inputs text;
 begin
   -- Every input is written out with its type, so an overload never answers in place of the registered signature. An omitted
-  -- one is written as the default that the function declares now. Conversion of the given ones comes before the call.
+  -- one is written as the default that the function declares now. The given ones become a row first, all of it: an inlined
+  -- function would leave unread what it does not need, and let a malformed value pass.
   for v_parameter in select p from jsonb_array_elements(tool.parameters) as p loop
     if arguments ? (v_parameter ->> 'name') then
       v_columns := concat_ws(', ', v_columns, format('%I %s', v_parameter ->> 'name', v_parameter ->> 'type'));
@@ -274,6 +275,8 @@ as $$
     when state like 'PT%' or state = 'P0001' then
       jsonb_build_object('code', 'tool_failed', 'message', message, 'hint', nullif(hint, ''))
     when state = '42501' then jsonb_build_object('code', 'forbidden')
+    -- An overload with defaults makes the registered signature ambiguous; only its author can say which is meant.
+    when state = '42725' then jsonb_build_object('code', 'tool_unavailable')
     when state in ('23505', '23503', '23P01') then jsonb_build_object('code', 'conflict')
     when state like '22%' or state like '23%' then jsonb_build_object('code', 'invalid_value')
     when state in ('57014', '55P03') then jsonb_build_object('code', 'timeout')
@@ -303,6 +306,6 @@ revoke all on function chumbo.rows_changed() from public, anon, authenticated;
 grant execute on function chumbo.rows_changed() to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (9, 'running', '017063bc85fa53d6c42cfd0b8fd62cdf5609f87d26c60beafaeaa5c1cd9dfc7a') -- chumbo.installed
+values (9, 'running', '90ec92cfaa80791e28a82313036720385b25faf65fcb8edc458fa71fe4f0d7d7') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

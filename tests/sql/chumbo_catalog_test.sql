@@ -73,7 +73,7 @@ select is_empty('select * from pg_temp.faults', 'nothing of ours breaks a rule')
 select cmp_ok((select count(*) from pg_temp.functions), '>=', 40::bigint, 'functions were walked');
 select cmp_ok((select count(*) from pg_temp.relations where relkind in ('r', 'p')), '>=', 20::bigint, 'tables and partitions were walked');
 select cmp_ok((select count(*) from pg_temp.relations where relkind = 'S'), '>=', 4::bigint, 'sequences were walked');
-select results_eq('select relname from pg_temp.relations where relkind = ''v''', array['chumbo_receipts']::name[], 'and the one view');
+select set_eq('select relname from pg_temp.relations where relkind = ''v''', array['chumbo_receipts', 'targets']::name[], 'and the two views');
 
 select results_eq(
   $$ select proowner::regrole::text, prosecdef, proconfig, provolatile::text, proisstrict from pg_temp.functions where is_shim order by object $$,
