@@ -41,7 +41,8 @@ function edgeEntries(): string[] {
       ? readdirSync(join(repositoryRoot, folder)).map((name) => join(folder, name, 'index.ts'))
       : [],
   )
-  return ['runtime/index.ts', ...functions.filter((entry) => existsSync(join(repositoryRoot, entry)))]
+  const runtime = ['runtime/index.ts', 'runtime/testing.ts', 'runtime/hosts/deno.ts']
+  return [...runtime, ...functions.filter((entry) => existsSync(join(repositoryRoot, entry)))]
 }
 
 async function runSuite(name: string, suite: Suite): Promise<Counts> {
