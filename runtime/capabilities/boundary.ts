@@ -142,8 +142,10 @@ export function closeReceipt(exchange: Exchange, receipts: ServeOptions['receipt
 
 /** Clients that read text only would see nothing of a structured result. */
 function withText(result: CallToolResult): CallToolResult {
-  if (result.structuredContent === undefined || (result.content ?? []).length > 0) return result
-  return { ...result, content: [{ type: 'text', text: JSON.stringify(result.structuredContent) }] }
+  // A handler in plain JavaScript may leave the content out.
+  const { structuredContent, content = [] }: Partial<CallToolResult> = result
+  if (structuredContent === undefined || content.length > 0) return result
+  return { ...result, content: [{ type: 'text', text: JSON.stringify(structuredContent) }] }
 }
 
 /**

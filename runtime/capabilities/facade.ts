@@ -114,7 +114,7 @@ export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): F
       registerTool: isHeld ? registerTool : () => withheld(),
       registerResource: isHeld ? registerResource : () => withheld(),
       registerPrompt: isHeld ? registerPrompt : () => withheld(),
-      withScopes(more: readonly string[]) {
+      withScopes: (more: readonly string[]) => {
         requireScopeNames('withScopes', more)
         return scoped([...required, ...more])
       },

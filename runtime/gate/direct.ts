@@ -12,7 +12,7 @@ export interface DirectGateOptions {
   /** `postgres://` URL of a login that is a member of anon, authenticated and chumbo_runtime, and of nothing else. */
   readonly url: string
   readonly server: string
-  /** Connections at most. */
+  /** Connections at most. Every isolate has its own, and the smallest database takes 60. */
   readonly max?: number
   readonly statementTimeoutMs?: number
 }
@@ -41,7 +41,7 @@ const transport = { socket: openSocket }
 export function createDirectGate({
   url,
   server,
-  max = 10,
+  max = 5,
   statementTimeoutMs = 8_000,
 }: DirectGateOptions): DirectGate {
   const sql = postgres(url, {

@@ -5,6 +5,7 @@ import { verifyCredentials } from '@supabase/server/core'
 
 import { toSupabaseEnv, type Environment } from '../environment.ts'
 import { refusal } from '../errors.ts'
+import { createVerifiedTokens } from './verified-tokens.ts'
 
 /** A verified payload, with the claims that everything after relies on. */
 export type UserClaims = JWTClaims & {
@@ -35,8 +36,17 @@ export type VerifyUserToken = (token: string, options: VerifyOptions) => Promise
  */
 export function createUserTokenVerifier(environment: Environment): VerifyUserToken {
   const env = toSupabaseEnv(environment)
+  const verified = createVerifiedTokens()
 
   return async function verifyUserToken(token, { issuers }) {
+    const known = verified.get(token, issuers)
+    if (known !== undefined) return { ok: true, found: known }
+    const verdict = await verifyAnew(token, issuers)
+    if (verdict.ok) verified.add(token, issuers, verdict.found)
+    return verdict
+  }
+
+  async function verifyAnew(token: string, issuers: readonly string[]): Promise<Verdict<UserClaims>> {
     // An API key is refused by its prefix, whether or not there are keys to verify tokens with.
     if (environment.jwks === null && !token.startsWith('sb_')) throw unavailable('No key set is configured.')
     const { data, error } = await verifyCredentials(
