@@ -54,7 +54,7 @@ select is(tests.pages('nobody'), '9 B | _z a | code', 'nobody has one less');
 select is(tests.pages('bob'), tests.pages('alice'), 'who holds the same sees the same');
 select set_eq($$ select c.name collate "default" from chumbo.capabilities as c where server_id = (select id from chumbo.servers where slug = 'demo') and kind = 'tool' and handler = 'sql'
     and name <> 'gone' and is_enabled and required_scopes <@ '{held}' $$, array['9', 'B', '_z', 'a', 'b'], 'which the rows say as well');
-select is(tests.answer('alice', name), told, format('%s, which is %s a list, is %s', name, case told when 'ok {"result": 1}' then 'on' else 'on no' end, told))
+select is(tests.answer('alice', name), told, format('%s, which is on %s list, is %s', name, case told when 'ok {"result": 1}' then 'the' else 'no' end, told))
 from (values ('9', 'ok {"result": 1}'), ('B', 'ok {"result": 1}'), ('_z', 'ok {"result": 1}'), ('a', 'ok {"result": 1}'), ('b', 'ok {"result": 1}'), ('c-asked', 'refused scope_required'),
   ('c-both', 'refused unknown_capability'), ('c-hidden', 'refused unknown_capability'), ('c-two', 'refused scope_required'), ('off', 'refused unknown_capability'), ('gone', 'refused tool_unavailable')) as t (name, told);
 select is(tests.call('alice', 'c-two') #> '{error,scopes}', '["asked", "asked:too"]', 'the scopes that are missing are named, where all of them can be given');

@@ -2,7 +2,7 @@
 -- database's, so a test moves the counters instead of waiting.
 begin;
 \ir support/people.psql
-select plan(71);
+select plan(73);
 \ir support/runtime.psql
 
 select policies_are('chumbo', 'rate_limits', array['select_runtime'], 'the runtime reads limits');
@@ -111,6 +111,10 @@ select is(tests.run(3), 2, 'and are not counted');
 select tests.limit_to($$ 'all', 'demo', requests => 3 $$, $$ 'one', 'demo', 'hello', requests => 1 $$);
 select is(array[tests.run(3), tests.run(3, tool => 'other')], array[1, 2], 'a call that one limit refuses costs nothing of another');
 select is(tests.wait(), 60, 'and the wait is the longest of them');
+select tests.limit_to($$ 'all', 'demo', requests => 3, window_seconds => 2678400, method => 'fixed_window' $$, $$ 'one', 'demo', 'hello', requests => 1 $$);
+select is(array[tests.run(3), tests.run(3, tool => 'other')], array[1, 2], 'nor of one that counts by the window');
+select tests.limit_to($$ 'one', 'demo', 'hello', requests => 1 $$, $$ 'all', 'demo', requests => 3 $$);
+select is(array[tests.run(3), tests.run(3, tool => 'other')], array[1, 2], 'whichever of them was there first');
 
 -- What was not run does not count twice, and what is unknown counts as a call of the server alone.
 select tests.limit_to($$ 'l', 'demo', requests => 2 $$);
