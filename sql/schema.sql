@@ -1109,9 +1109,10 @@ begin
           and c.name > coalesce(list_page.after, '')
           and c.is_enabled
           and c.required_scopes <@ list_page.scopes
-          -- A tool whose function is gone cannot run, so it is not offered.
-          and (c.handler <> 'sql' or exists (
-            select from chumbo.targets as t where t.name = c.target_name and t.signature = c.target))
+          -- A tool whose function is gone cannot run, so it is not offered. Asked row by row: as an exists, the planner would
+          -- read the whole catalog of functions for a page of ten.
+          and (c.handler <> 'sql'
+            or (select t.oid from chumbo.targets as t where t.name = c.target_name and t.signature = c.target) is not null)
         order by c.name
         limit list_page.page_size + 1
       ) as c

@@ -64,14 +64,15 @@ function toResult(
     )
   }
   const failure = error ?? { code: 'tool_failed' }
-  const httpError = httpErrorOf(failure)
-  if (httpError !== undefined) {
-    exchange.httpError = httpError
-    throw new ProtocolError(ProtocolErrorCode.InternalError, httpError.message)
+  // Only a refusal is the gate's own word. A tool's body may raise any slug, and must not be taken for the gate.
+  if (outcome === 'refused') {
+    const httpError = httpErrorOf(failure)
+    if (httpError !== undefined) {
+      exchange.httpError = httpError
+      throw new ProtocolError(ProtocolErrorCode.InternalError, httpError.message)
+    }
+    if (failure.code === 'unknown_capability') throw notFound('tool', name)
+    if (failure.retry_after != null) exchange.retryAfter = failure.retry_after
   }
-  if (failure.code === 'unknown_capability') {
-    throw notFound('tool', name)
-  }
-  if (failure.retry_after != null) exchange.retryAfter = failure.retry_after
   return toolError(failure, traceId)
 }

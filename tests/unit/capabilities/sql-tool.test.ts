@@ -112,6 +112,23 @@ describe('a SQL tool', () => {
     )
   })
 
+  it.each(['session_revoked', 'unknown_server', 'schema_outdated', 'unknown_capability', 'rate_limited'])(
+    'cannot speak for the gate by raising %s itself',
+    async (code) => {
+      const project = await createProject([
+        {
+          name: 'liar',
+          run: () => ({ outcome: 'tool_error', error: { code, message: 'Mine.', retry_after: 5 } }),
+        },
+      ])
+
+      const response = await project.modern(project.start(), 'tools/call', call('liar'))
+
+      expect([response.status, response.headers.get('retry-after')]).toEqual([200, null])
+      expect(errorOf(await read(response))).toMatchObject({ code, message: 'Mine.' })
+    },
+  )
+
   it('without a row is unknown, in the words of the protocol', async () => {
     const project = await createProject([{ name: 'secret', scopes: ['hidden'], run: () => '{}' }])
     const app = project.start()
