@@ -14,7 +14,7 @@ import { errorMetaKey, toolError } from '../results/tool-error.ts'
 import type { Exchange } from './exchange.ts'
 import type { AnyCallback, CodeKind, Registration } from './facade.ts'
 import { RejectedArguments } from './schema.ts'
-import type { ServeOptions } from './serve.ts'
+import type { ServeOptions } from './options.ts'
 
 /** What surrounds the handlers of one exchange. */
 export interface Boundary {

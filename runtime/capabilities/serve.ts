@@ -1,55 +1,18 @@
 // runtime/capabilities/serve.ts — rows and code become one official server per request, holding what that request needs.
 
-import { McpServer, ProtocolError, type Implementation } from '@modelcontextprotocol/server'
+import { ProtocolError, type McpServer } from '@modelcontextprotocol/server'
 
-import { createContext, type SupabaseMcpContext } from '../context.ts'
-import type { Environment } from '../environment.ts'
-import { refusal, type ChumboError } from '../errors.ts'
-import type { CatalogCache } from '../gate/catalog-cache.ts'
-import type { EnterAnswer, Gate, GateError } from '../gate/gate.ts'
-import { schemaOutdated } from '../gate/gate-error.ts'
-import type { ReceiptQueue } from '../receipts.ts'
+import type { EnterAnswer } from '../gate/gate.ts'
 import { toChumboError } from '../request/respond.ts'
-import type { CodeCatalog } from './code-catalog.ts'
-import type { DefinedTool } from './define.ts'
-import type { Exchange } from './exchange.ts'
+import { assemble, newServer } from './assemble.ts'
 import { closeReceipt, createBoundary } from './boundary.ts'
-import {
-  createFacade,
-  type CodeKind,
-  type Facade,
-  type Registration,
-  type SupabaseMcpServer,
-} from './facade.ts'
+import { describeAll, uncounted } from './describe.ts'
+import { enter } from './enter.ts'
+import type { Exchange } from './exchange.ts'
+import type { CodeKind, Registration } from './facade.ts'
+import type { ServeOptions } from './options.ts'
 import { serveSqlCall } from './sql-tool.ts'
 import { serveToolList } from './tool-list.ts'
-
-/** What an application offers from code. */
-export interface CodeOptions {
-  readonly tools: readonly DefinedTool[]
-  readonly register?:
-    ((server: SupabaseMcpServer, ctx: SupabaseMcpContext) => void | Promise<void>) | undefined
-  /** Scopes to use instead of those the database names. */
-  readonly resolveScopes?:
-    ((ctx: SupabaseMcpContext) => readonly string[] | Promise<readonly string[]>) | undefined
-  /** What to add to the context as `ctx.extra`. */
-  readonly extend?: ((ctx: SupabaseMcpContext) => object | Promise<object>) | undefined
-  readonly instructions?:
-    string | ((ctx: SupabaseMcpContext) => string | undefined | Promise<string | undefined>) | undefined
-}
-
-/** What serving needs; one object for the life of the app. */
-export interface ServeOptions {
-  readonly serverInfo: Implementation
-  readonly environment: Environment
-  readonly fetch?: typeof fetch | undefined
-  readonly gate: Gate
-  readonly cache: CatalogCache
-  readonly code: CodeOptions
-  readonly catalog: CodeCatalog
-  readonly receipts: ReceiptQueue
-  readonly onError: (error: unknown, traceId: string) => void
-}
 
 /** Milliseconds a repeated call waits for the first one with its key; well inside the platform's request limit. */
 const longestWait = 10_000
@@ -199,9 +162,6 @@ async function readResource(exchange: Exchange, options: ServeOptions): Promise<
   return admitCall(exchange, found ?? { kind: 'resource', name: '' }, options)
 }
 
-/** The attempt from which on limits do not count a question: it belongs to a request that was counted, or will be. */
-const uncounted = 2
-
 /** A request that shows or completes: every registration this caller may use is built. */
 async function describe(
   exchange: Exchange,
@@ -235,175 +195,4 @@ async function listTools(exchange: Exchange, options: ServeOptions): Promise<Mcp
     }
   })
   return server
-}
-
-/** A description of what this caller may use, with the code part registered. */
-export interface Description {
-  readonly answer: EnterAnswer
-  readonly facade: BuiltFacade
-}
-
-interface Question {
-  readonly operation: 'list' | 'describe'
-  readonly attempt: number
-  readonly after?: string | undefined
-  readonly known_revision?: number | undefined
-}
-
-/** How often one request asks about names it had not asked about; code that makes up new ones each time gets no further. */
-const mostRounds = 3
-
-async function describeAll(
-  exchange: Exchange,
-  kinds: readonly CodeKind[],
-  options: ServeOptions,
-  question: Question,
-): Promise<Description | undefined> {
-  const { catalog } = options
-  for (let round = 1; ; round += 1) {
-    const asked = new Set(catalog.names(kinds))
-    const answer = await enter(exchange, options, {
-      ...question,
-      kind: kinds.join(','),
-      code_names: [...asked],
-      attempt: round === 1 ? question.attempt : uncounted,
-    })
-    if (answer === undefined) return undefined
-    if (answer.outcome === 'refused') {
-      // Anything shown instead would pass for what there is.
-      exchange.httpError = refusedDescription(answer.error)
-      return undefined
-    }
-    const news = new Set<string>()
-    const facade = await assemble(exchange, answer, options, ({ kind, name }) => {
-      if (!kinds.includes(kind)) return false
-      if (!asked.has(name)) news.add(name)
-      return answer.code?.[name] ?? (asked.has(name) && answer.server?.unregistered !== 'refuse')
-    })
-    // A name seen for the first time may have a row that forbids it: ask once more, with that name.
-    if (news.size === 0 || round === mostRounds) return { answer, facade }
-  }
-}
-
-/** Sign-in, server and schema were looked at before; what is left is a limit. */
-function refusedDescription(error: GateError | null | undefined): ChumboError {
-  if (error?.code !== 'rate_limited') return refusal('internal_error')
-  return refusal('rate_limited', error.retry_after == null ? {} : { retryAfterSeconds: error.retry_after })
-}
-
-/** The facade with the official server under it. */
-export type BuiltFacade = Facade & { readonly mcp: McpServer }
-
-async function assemble(
-  exchange: Exchange,
-  answer: EnterAnswer,
-  options: ServeOptions,
-  admits: (registration: Registration) => boolean,
-): Promise<BuiltFacade> {
-  const { code, catalog } = options
-  const ctx = await buildContext(exchange, answer, options)
-  const mcp = newServer(options, answer, await resolveInstructions(answer, ctx, code))
-  const facade = createFacade({
-    server: mcp,
-    scopes: ctx.scopes,
-    admits(registration) {
-      catalog.learn(registration)
-      return admits(registration)
-    },
-    wrap: createBoundary(exchange, options).wrap,
-  })
-  for (const { definition, handler } of code.tools) {
-    const { name, scopes = [], ...config } = definition
-    facade.server.withScopes(scopes).registerTool(name, config, (args: unknown) => handler(args, ctx))
-  }
-  await code.register?.(facade.server, ctx)
-  // Registering says on its own that changes are announced; a server that lives for one request announces nothing.
-  for (const kind of facade.kinds) {
-    if (kind === 'tool') continue
-    const capability = kind === 'prompt' ? 'prompts' : 'resources'
-    mcp.server.registerCapabilities({ [capability]: { listChanged: false } })
-  }
-  return { ...facade, mcp }
-}
-
-async function buildContext(
-  exchange: Exchange,
-  answer: EnterAnswer,
-  { environment, fetch, gate, code }: ServeOptions,
-): Promise<SupabaseMcpContext> {
-  const { request, identity, traceId } = exchange
-  const build = (scopes: readonly string[]): SupabaseMcpContext =>
-    createContext({ request, identity, environment, fetch, gate, scopes, traceId })
-  let ctx = build(answer.scopes ?? [])
-  if (code.resolveScopes !== undefined) ctx = build(await code.resolveScopes(Object.freeze(ctx)))
-  if (code.extend === undefined) return Object.freeze(ctx)
-  const extra: unknown = Object.freeze({ ...(await code.extend(Object.freeze(ctx))) })
-  return Object.freeze(
-    Object.create(ctx, { extra: { value: extra, enumerable: true } }) as SupabaseMcpContext,
-  )
-}
-
-async function resolveInstructions(
-  { server }: EnterAnswer,
-  ctx: SupabaseMcpContext,
-  { instructions }: CodeOptions,
-): Promise<string | undefined> {
-  if (server?.instructions != null) return server.instructions
-  return typeof instructions === 'function' ? await instructions(ctx) : instructions
-}
-
-/** One round trip. An answer that must become an HTTP error is noted on the exchange, and nothing comes back. */
-export async function enter(
-  exchange: Exchange,
-  { gate, cache }: Pick<ServeOptions, 'gate' | 'cache'>,
-  question: Readonly<Record<string, unknown>>,
-): Promise<EnterAnswer | undefined> {
-  try {
-    const answer = await gate.enter({ ...exchange.facts, ...question })
-    cache.learn(answer.revision, answer.entries)
-    const failed = httpErrorOf(answer.error)
-    if (failed === undefined) return answer
-    exchange.httpError = failed
-  } catch (error) {
-    exchange.httpError = toChumboError(error)
-  }
-  return undefined
-}
-
-/** Refusals that concern the whole request and not one capability. */
-export function httpErrorOf(error: GateError | null | undefined): ChumboError | undefined {
-  switch (error?.code) {
-    case 'session_revoked':
-      return refusal('session_revoked')
-    case 'unknown_server':
-      return refusal('not_found', {
-        sentence: 'This server is switched off, or not registered in the database.',
-        hint: "The application's operator can enable or register it.",
-      })
-    case 'schema_outdated':
-      return schemaOutdated(error.found ?? null)
-    default:
-      return undefined
-  }
-}
-
-function newServer(
-  { serverInfo }: ServeOptions,
-  answer: EnterAnswer | null,
-  instructions?: string,
-): McpServer {
-  const { name, version, title } = answer?.server ?? {}
-  return new McpServer(
-    {
-      ...serverInfo,
-      ...(name == null ? {} : { name }),
-      ...(version == null ? {} : { version }),
-      ...(title == null ? {} : { title }),
-    },
-    {
-      // Declared up front: a server built for one call still says that there are tools. Nothing is ever pushed.
-      capabilities: { tools: { listChanged: false } },
-      ...(instructions === undefined ? {} : { instructions }),
-    },
-  )
 }

@@ -8,7 +8,8 @@ import { toChumboError } from '../request/respond.ts'
 import { toolError } from '../results/tool-error.ts'
 import { notFound } from './boundary.ts'
 import type { Exchange } from './exchange.ts'
-import { httpErrorOf, type ServeOptions } from './serve.ts'
+import { httpErrorOf } from './enter.ts'
+import type { ServeOptions } from './options.ts'
 
 /** Calls a SQL tool. */
 export async function serveSqlCall(

@@ -9,7 +9,7 @@ import {
 
 import type { CatalogCache, Definition } from '../gate/catalog-cache.ts'
 import { toJsonSchema } from './schema.ts'
-import type { Description } from './serve.ts'
+import type { Description } from './describe.ts'
 
 /** What a list is made from. */
 export interface ToolListOptions {
