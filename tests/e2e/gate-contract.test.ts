@@ -49,13 +49,13 @@ const setUp = `
       'role', current_user, 'uid', auth.uid(), 'claims_sub', auth.jwt() ->> 'sub', 'row_security', current_setting('row_security'),
       'isolation', current_setting('transaction_isolation'), 'read_only', current_setting('transaction_read_only'),
       'path', current_setting('search_path'), 'backend', pg_backend_pid()) $$;
-  create function contract.soil(for_long boolean) returns integer language plpgsql volatile security invoker set search_path = ''
+  create function contract.soil(also_transactions boolean) returns integer language plpgsql volatile security invoker set search_path = ''
     as $$ begin
       perform set_config('request.jwt.claims', '{"sub":"b0b00000-0000-4000-8000-000000000002","role":"service_role"}', false);
       perform set_config('request.jwt.claim.sub', 'b0b00000-0000-4000-8000-000000000002', false);
       perform set_config('search_path', 'contract', false);
       perform set_config('row_security', 'off', false);
-      if for_long then
+      if also_transactions then
         perform set_config('statement_timeout', '50', false);
         perform set_config('default_transaction_read_only', 'on', false);
         perform set_config('default_transaction_isolation', 'serializable', false);
@@ -359,7 +359,8 @@ describe.each(['rest', 'direct'] as const)('the %s gate', (name) => {
       const before = await clean(identities.alice)
 
       // How long a transaction may take, and what kind it is, only its owner can set anew: the Data API, for its own.
-      const soiled = await call(gate, 'soil', { for_long: name === 'direct' })
+      // How long a transaction may take and what it may do is decided as it begins, by the Data API for its own ones.
+      const soiled = await call(gate, 'soil', { also_transactions: name === 'direct' })
       const after = await clean(identities.alice)
       const bobs = await clean(identities.bob)
       const written = await call(gate, 'add_effect', { label: `after soil ${name}` })
