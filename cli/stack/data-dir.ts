@@ -1,8 +1,10 @@
 // cli/stack/data-dir.ts — where a stack keeps its files: a folder that was named, or a temporary one.
 
-import { chmod, mkdir, mkdtemp } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+
+import { CliError } from '../cli-error.ts'
 
 export interface DataDir {
   readonly dir: string
@@ -14,7 +16,15 @@ export interface DataDir {
 export async function prepareDir(dataDir: string | undefined): Promise<DataDir> {
   if (dataDir !== undefined) {
     const dir = resolve(dataDir)
-    await mkdir(dir, { recursive: true })
+    // One level only: Node's recursive mkdir never comes back from a file system that refuses new folders, as /proc does.
+    await mkdir(dir).catch(async (cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'EEXIST' && (await stat(dir)).isDirectory()) return
+      throw new CliError(`The data folder ${dir} cannot be created.`, {
+        code: 'data_dir_unusable',
+        hint: 'choose a folder whose parent exists and can be written to',
+        cause,
+      })
+    })
     return { dir, temporaryDir: undefined }
   }
   const dir = await mkdtemp(join(tmpdir(), 'chumbo-'))
