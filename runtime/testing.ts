@@ -66,7 +66,7 @@ export interface TestMcp {
     params?: Readonly<Record<string, unknown>>,
     caller?: TestCaller,
   ) => Promise<Readonly<Record<string, unknown>>>
-  /** What handlers have thrown so far. Clients are never shown it, and a failing test should be. */
+  /** What handlers have thrown so far, refusals of their own aside. Clients are never shown it; a failing test should be. */
   readonly failures: readonly unknown[]
   readonly close: () => Promise<void>
 }
