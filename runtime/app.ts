@@ -28,7 +28,7 @@ import { readBody, withBody, type RequestBody } from './request/body.ts'
 import { sessionRevoked } from './request/challenge.ts'
 import { preflightResponse, type CorsOptions } from './request/cors.ts'
 import { metadataResponse } from './request/metadata.ts'
-import { negotiate, toEventStream } from './request/negotiate.ts'
+import { acceptsEventStream, negotiate, toEventStream, toJson } from './request/negotiate.ts'
 import { createPublicUrls, type PublicUrls } from './request/public-url.ts'
 import { errorResponse, finishResponse, toChumboError } from './request/respond.ts'
 import { route } from './request/route.ts'
@@ -96,7 +96,9 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
       console.error(`chumbo: ${describe(error)} (trace ${traceId})`)
     },
     onEvent = (event) => {
-      if (event.type !== 'credential_refused') console.warn(`chumbo: ${JSON.stringify(event)}`)
+      // Every client's first request comes without a credential: that is how it learns where to sign in.
+      const isDiscovery = event.type === 'credential_refused' && event.credential === 'none'
+      if (!isDiscovery) console.warn(`chumbo: ${JSON.stringify(event)}`)
     },
   } = options
   const report = safely((error: unknown, traceId: string) => onError({ error: unwrap(error), traceId }))
@@ -139,7 +141,7 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
   })
   const authenticator = createAuthenticator({ auth, environment, log })
   const reader = createMessageReader({ digest: createDigest(environment) })
-  const protocol = createProtocol(serving, report)
+  const protocol = createProtocol(serving)
   const routeOptions = {
     resourceUrl: options.resourceUrl === undefined ? environment.publicUrl : String(options.resourceUrl),
   }
@@ -166,7 +168,8 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
     const body = await readBody(request, limits.bodyBytes)
     const response = await answerBody(body, { request, identity, traceId, urls, accept })
     const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
-    return format === 'sse' && isJson && response.ok ? toEventStream(response) : response
+    if (format === 'sse') return isJson && response.ok ? toEventStream(response) : response
+    return isJson || acceptsEventStream(accept) ? response : toJson(response)
   }
 
   interface Arrival {
@@ -180,8 +183,7 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
   async function answerBody(body: RequestBody, arrival: Arrival): Promise<Response> {
     const { request } = arrival
     // What is not JSON, or not sent as JSON, is the SDK's to refuse.
-    if (body.kind === 'invalid')
-      return protocol.modern(withBody(request, body.text), undefined, arrival.accept)
+    if (body.kind === 'invalid') return protocol.modern(withBody(request, body.text), undefined)
     if (!Array.isArray(body.value)) return answerMessage(body, body.value, arrival)
 
     // Batches exist in the 2025-03-26 revision only. Each message is admitted and answered by itself.
@@ -192,7 +194,7 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
       || messages.length > longestBatch
       || !(await isLegacyRequest(shell, messages))
     ) {
-      return protocol.modern(shell, messages, arrival.accept)
+      return protocol.modern(shell, messages)
     }
     const replies: string[] = []
     for (const [index, message] of messages.entries()) {
@@ -200,9 +202,11 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
         { ...body, exact: () => (body.exact() as unknown[])[index] },
         message,
         arrival,
+        messages.length === 1,
       )
-      // One refused sign-in refuses them all; so does an outage.
-      if (!reply.ok) return reply
+      // A refusal of the first refuses them all, challenge included. Later on it is that message's answer: what ran
+      // before it has taken effect, and its caller must hear of it.
+      if (!reply.ok && index === 0) return reply
       if (reply.status !== 202) replies.push(await reply.text())
     }
     if (replies.length === 0) return new Response(null, { status: 202 })
@@ -214,15 +218,17 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
     body: RequestBody & { readonly kind: 'json' },
     message: unknown,
     { request, identity, traceId, urls, accept }: Arrival,
+    isAlone = true,
   ): Promise<Response> {
     const exchange = await reader.read(message, {
       request: shellOf(request),
       identity,
       traceId,
       exact: body.exact,
-      idempotencyHeader: request.headers.get('idempotency-key'),
+      // One header cannot mean one call of several; a batch names its keys in _meta.
+      idempotencyHeader: isAlone ? request.headers.get('idempotency-key') : null,
     })
-    const response = await protocol.serve(exchange, message, accept)
+    const response = await protocol.serve(exchange, message)
     const { httpError, retryAfter, opened } = exchange
     if (opened?.hasStarted !== true) {
       // A call that was admitted and never ran was refused by the SDK: its arguments were no object, or its headers lied.
@@ -299,6 +305,9 @@ function unwrap(error: unknown): unknown {
 function describe(error: unknown): string {
   if (error instanceof ChumboError)
     return error.cause === undefined ? error.code : `${error.code} ← ${describe(error.cause)}`
-  if (error instanceof Error) return 'code' in error ? `${error.name} ${String(error.code)}` : error.name
-  return typeof error
+  const code = typeof error === 'object' && error !== null && 'code' in error ? ` ${String(error.code)}` : ''
+  if (!(error instanceof Error)) return `${typeof error}${code}`
+  // Where it was thrown, which says what to look at; the message may hold values.
+  const frame = /^\s+at .*/m.exec(error.stack ?? '')?.[0].trim()
+  return `${error.name}${code}${frame === undefined ? '' : ` ${frame}`}`
 }

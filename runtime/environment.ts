@@ -195,10 +195,21 @@ function readJwks(read: Read, baseUrl: string): Environment['jwks'] {
 
 function readDatabaseUrl(read: Read, name: string): string | undefined {
   const value = read(name)
-  if (value !== undefined && !(/^postgres(?:ql)?:\/\/\S+$/.test(value) && URL.canParse(value))) {
+  if (value !== undefined && !isConnectionString(value)) {
     throw misconfigured(name, 'is not a Postgres connection string', 'a URL that starts with postgresql://')
   }
   return value
+}
+
+function isConnectionString(value: string): boolean {
+  const url = /^postgres(?:ql)?:\/\/\S+$/.test(value) ? URL.parse(value) : null
+  if (url === null) return false
+  try {
+    decodeURIComponent(`${url.username}${url.password}${url.pathname}`)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function readHmacKey(read: Read, name: string): string | undefined {

@@ -21,6 +21,9 @@ export interface MessageSource {
   readonly idempotencyHeader: string | null
 }
 
+/** What code may register through the official API is wider than what a row may be called, but not endless or unstorable. */
+const possibleName = /^[^\u0000-\u001f\ud800-\udfff]{1,128}$/u
+
 export interface MessageReader {
   readonly read: (message: unknown, source: MessageSource) => Promise<Exchange>
 }
@@ -36,6 +39,12 @@ export function createMessageReader({ digest }: { readonly digest: Digest }): Me
       const argumentsOf = (value: unknown): unknown => partsOf(value).params['arguments'] ?? {}
       const args = isCall ? attempt(() => canonicalJson(argumentsOf(exact()))) : {}
       const unstorable = isCall ? findUnstorable(argumentsOf(message)) : undefined
+      // A name nothing could be registered under is unknown before anybody is asked, and is kept nowhere.
+      const isNamed = isCall || method === 'prompts/get'
+      const name =
+        typeof params['name'] === 'string' && possibleName.test(params['name']) ? params['name'] : ''
+      const unknown: GateError | undefined =
+        isNamed && name === '' ? { code: 'unknown_capability' } : undefined
 
       const facts = requestFacts(identity, {
         traceId,
@@ -43,13 +52,14 @@ export function createMessageReader({ digest }: { readonly digest: Digest }): Me
         protocol: request.headers.get('mcp-protocol-version') ?? undefined,
         idempotencyKeyHash: key.value === undefined ? undefined : await digest('idempotency key', key.value),
         argumentDigest: args.value === undefined ? undefined : await digest('arguments', args.value),
-        rejection: key.error ?? args.error ?? unstorable,
+        rejection: unknown ?? key.error ?? args.error ?? unstorable,
       })
       return {
         request,
         identity,
         traceId,
         method,
+        name,
         params,
         facts,
         // A message the database refuses anyway must not fail on its way there.

@@ -18,8 +18,11 @@ export interface ReceiptQueueOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** How often a batch is tried again; a receipt that stays open after that shows as such. */
-const attempts = 3
+/** How often a batch is tried, over about five minutes; a receipt that stays open after that shows as such. */
+const attempts = 36
+
+/** Milliseconds between two tries: doubling, up to this. */
+const longestPause = 10_000
 
 export function createReceiptQueue({ gate, background, onError }: ReceiptQueueOptions): ReceiptQueue {
   let waiting: FinishedReceipt[] = []
@@ -46,7 +49,7 @@ export function createReceiptQueue({ gate, background, onError }: ReceiptQueueOp
           onError(error)
           return
         }
-        await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** attempt))
+        await new Promise((resolve) => setTimeout(resolve, Math.min(100 * 2 ** attempt, longestPause)))
       }
     }
   }

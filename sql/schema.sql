@@ -443,7 +443,10 @@ begin
   if capability is not null and coalesce((request ->> 'attempt')::integer, 1) = 1 then
     v_wait := chumbo.consume_limits(entry.id, case when refusal is null then capability end, request);
     if v_wait is not null then
-      refusal := jsonb_build_object('code', 'rate_limited', 'retry_after', v_wait);
+      refusal := case v_wait
+        when 0 then jsonb_build_object('code', 'queue_timeout', 'retry_after', 1)
+        else jsonb_build_object('code', 'rate_limited', 'retry_after', v_wait)
+      end;
     end if;
   end if;
 end;
@@ -523,6 +526,13 @@ begin
       return v_row;
     end if;
   end loop;
+exception
+  -- The holder took longer than this statement may; whether it takes effect is not known yet.
+  when query_canceled or lock_not_available then
+    v_row.key_hash := request ->> 'idempotency_key_hash';
+    v_row.argument_digest := request ->> 'argument_digest';
+    v_row.status := 'running';
+    return v_row;
 end;
 $function$;
 alter routine chumbo.claim_key(bigint,text,jsonb) owner to postgres;
@@ -651,10 +661,14 @@ begin
   end loop;
 
   return null;
+exception
+  -- Waited for a counter until the statement's time was up. What was counted is undone with this block.
+  when query_canceled or lock_not_available or deadlock_detected then
+    return 0;
 end;
 $function$;
 alter routine chumbo.consume_limits(bigint,text,jsonb) owner to postgres;
-comment on routine chumbo.consume_limits(bigint,text,jsonb) is 'Counts one call against every limit that applies, all or none. Returns null when it may run, else the seconds to wait.';
+comment on routine chumbo.consume_limits(bigint,text,jsonb) is 'Counts one call against every limit that applies, all or none. Returns null when it may run, else the seconds to wait; 0 when the calls before it on the same counter took too long.';
 grant execute on routine chumbo.consume_limits(bigint,text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.consume_limits(bigint,text,jsonb) to service_role;
 
@@ -1583,17 +1597,33 @@ begin
     v_result := chumbo.run_as_authenticated(statement, arguments);
   end if;
 
-  -- The claims for the session and not for the transaction alone: a body may have set them for good, and a later request
-  -- on this connection that sets only some of them would be taken for somebody else.
+  -- What a body set for good would outlive this transaction on a pooled connection: claims, by which a later request would
+  -- be taken for somebody else, an encoding, which would garble what it writes, a timeout. These go back to what the session
+  -- began with. Not reset all, which would unpin the search path of the functions that are still running.
   perform pg_catalog.set_config('role', v_role, true),
     pg_catalog.set_config('request.jwt.claims', '', false),
     pg_catalog.set_config('request.jwt.claim', '', false),
     pg_catalog.set_config('request.jwt.claim.sub', '', false),
     pg_catalog.set_config('request.jwt.claim.role', '', false),
     pg_catalog.set_config('request.jwt.claim.email', '', false),
-    -- Or chumbo_runtime could not write the receipt.
-    pg_catalog.set_config('row_security', 'on', false),
     pg_catalog.set_config('search_path', '', true);
+  reset row_security;
+  reset client_encoding;
+  reset timezone;
+  reset datestyle;
+  reset intervalstyle;
+  reset extra_float_digits;
+  reset bytea_output;
+  reset statement_timeout;
+  reset lock_timeout;
+  reset idle_in_transaction_session_timeout;
+  reset default_transaction_isolation;
+  reset default_transaction_read_only;
+  reset default_transaction_deferrable;
+  -- Postgres has it from 17 on.
+  if coalesce(current_setting('transaction_timeout', true), '0') <> '0' then
+    execute 'reset transaction_timeout';
+  end if;
   return v_result;
 end;
 $function$;
@@ -2078,6 +2108,7 @@ declare
   v_hint text;
   v_receipt jsonb;
   v_replay_of uuid;
+  v_is_claimed boolean := false;
 begin
   v_gate := chumbo.admit(server, 'tool', capability, request);
   v_tool := v_gate.found_capability;
@@ -2098,7 +2129,8 @@ begin
 
   if v_error is null and request ? 'idempotency_key_hash' then
     v_earlier := chumbo.claim_key(v_tool.server_id, v_tool.name, request);
-    if v_earlier.key_hash is not null then
+    v_is_claimed := v_earlier.key_hash is null;
+    if not v_is_claimed then
       if v_earlier.argument_digest is distinct from request ->> 'argument_digest' then
         v_error := jsonb_build_object('code', 'idempotency_key_reused');
       elsif v_earlier.status = 'running' then
@@ -2130,6 +2162,9 @@ begin
         else (v_answer ->> 'count')::integer
       end;
 
+      if octet_length(v_answer::text) > 4194304 then
+        raise exception using errcode = 'PT413', message = 'result_too_large';
+      end if;
       if v_count = 0 and v_tool.empty_is_error then
         -- Raised, so that whatever it did write goes too: an error always means that nothing happened.
         raise exception using errcode = 'PT404', message = 'no_rows_changed';
@@ -2175,7 +2210,7 @@ begin
     server, 'tool', capability, request, v_outcome, v_error ->> 'code', v_count, octet_length(v_result), v_truncated,
     round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), v_replay_of);
 
-  if request ? 'idempotency_key_hash' and v_outcome in ('ok', 'tool_error') then
+  if v_is_claimed then
     perform chumbo.settle_key(v_tool.server_id, v_tool.name, request, v_outcome, v_result, (v_receipt ->> 'id')::uuid);
   end if;
 

@@ -1,6 +1,7 @@
 // runtime/capabilities/boundary.ts — around every handler of the application: failures are worded, outcomes noted.
 
 import {
+  isCallToolResult,
   isInputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
@@ -43,7 +44,7 @@ export function createBoundary(
 
   /** A handler that refuses on purpose has nothing to report; an operator should be woken by the rest only. */
   function reportUnexpected(error: unknown): void {
-    if (!(error instanceof ChumboError && error.status < 500)) onError(error, traceId)
+    if (!isExpected(error)) onError(error, traceId)
   }
 
   async function runTool(callback: AnyCallback, parameters: readonly unknown[]): Promise<unknown> {
@@ -55,11 +56,13 @@ export function createBoundary(
     begin()
     try {
       if (args instanceof RejectedArguments) throw args.cause
-      const result = (await callback(...(parameters as never[]))) as CallToolResult
+      const result: unknown = await callback(...(parameters as never[]))
       if (isInputRequiredResult(result)) {
-        close({ outcome: 'ok', code: 'input_required' })
+        // Nothing is settled yet: the next round brings the same key, and has to find it free.
+        close({ outcome: 'refused', code: 'input_required' })
         return result
       }
+      if (!isCallToolResult(result)) throw new TypeError('The handler returned no tool result.')
       const complete = withText(result)
       close(endingOf(complete))
       return complete
@@ -74,12 +77,14 @@ export function createBoundary(
   async function runOther(callback: AnyCallback, parameters: readonly unknown[]): Promise<unknown> {
     begin()
     try {
-      const result = await callback(...(parameters as never[]))
+      const result: unknown = await callback(...(parameters as never[]))
+      // The SDK would wait for ever for the answer that a handler without a result owes.
+      if (typeof result !== 'object' || result === null) throw new TypeError('The handler returned nothing.')
       close({ outcome: 'ok' })
       return result
     } catch (error) {
       // What the protocol itself words, an unknown resource for one, is meant for the caller.
-      if (error instanceof ProtocolError) {
+      if (isProtocolError(error)) {
         close({ outcome: 'tool_error', code: 'protocol_error' })
         throw error
       }
@@ -153,6 +158,33 @@ function withText(result: CallToolResult): CallToolResult {
  * `{code: 'PTxyz', message: slug, details: sentence, hint}`; everything else keeps its words to itself.
  */
 function describeFailure(error: unknown): GateError {
+  try {
+    return readFailure(error)
+  } catch {
+    // A thrown value can run code of its own when it is looked at.
+    return { code: 'tool_failed' }
+  }
+}
+
+/** `instanceof` asks the value, and a thrown proxy may throw in turn. */
+function isProtocolError(error: unknown): error is ProtocolError {
+  try {
+    return error instanceof ProtocolError
+  } catch {
+    return false
+  }
+}
+
+/** A refusal on purpose, as opposed to a fault. */
+function isExpected(error: unknown): boolean {
+  try {
+    return error instanceof ChumboError && error.status < 500
+  } catch {
+    return false
+  }
+}
+
+function readFailure(error: unknown): GateError {
   if (error instanceof ChumboError) return { code: error.code, message: error.message, hint: error.hint }
   if (typeof error !== 'object' || error === null) return { code: 'tool_failed' }
   const { code, message, details, detail, hint } = error as Record<string, unknown>

@@ -12,6 +12,8 @@ export interface Exchange {
   readonly traceId: string
   readonly method: string
   readonly params: Readonly<Record<string, unknown>>
+  /** The tool or prompt asked for; empty when it could not be a name. */
+  readonly name: string
   readonly facts: RequestFacts
   /** The arguments of a tool call as JSON text, every digit kept. */
   readonly argumentsText: () => string

@@ -29,8 +29,7 @@ export async function buildServer(exchange: Exchange, options: ServeOptions): Pr
 }
 
 async function chooseServer(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
-  const { method, params } = exchange
-  const name = typeof params['name'] === 'string' ? params['name'] : ''
+  const { method, name } = exchange
   switch (method) {
     case 'tools/list':
       return listTools(exchange, options)

@@ -28,14 +28,29 @@ async function importKey(secret: string): Promise<CryptoKey> {
   return crypto.subtle.importKey('raw', material, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
 }
 
+/** Levels of nesting in arguments. The Data API gives up not far above, with an answer that reads like an outage. */
+const deepest = 200
+
+/** Digits of one number in arguments; Postgres takes more, and no use is known. */
+const longestNumber = 1_000
+
+function unreadable(sentence: string): Error {
+  return refusal('invalid_arguments', { sentence, hint: 'Send a flatter structure or a shorter number.' })
+}
+
 /** JSON with sorted keys: the same arguments in another order are the same call. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+export function canonicalJson(value: unknown, depth = 0): string {
+  if (depth > deepest) throw unreadable('The arguments are nested too deeply.')
+  if (Array.isArray(value)) return `[${value.map((member) => canonicalJson(member, depth + 1)).join(',')}]`
   if (typeof value === 'object' && value !== null && !('rawJSON' in value && Object.isFrozen(value))) {
     const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-    return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`
+    return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member, depth + 1)}`).join(',')}}`
   }
-  return JSON.stringify(value)
+  const text = JSON.stringify(value)
+  if (typeof value === 'object' && value !== null && text.length > longestNumber) {
+    throw unreadable(`A number in the arguments has more than ${longestNumber} digits.`)
+  }
+  return text
 }
 
 function encode(text: string): Uint8Array<ArrayBuffer> {

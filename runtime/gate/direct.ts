@@ -2,7 +2,7 @@
 
 import postgres from 'postgres'
 
-import type { ChumboError } from '../errors.ts'
+import { ChumboError, refusal } from '../errors.ts'
 import { openSocket } from '../hosts/socket.ts'
 import { callAnswer, enterAnswer, type Gate } from './gate.ts'
 import { schemaOutdated, toGateError } from './gate-error.ts'
@@ -60,16 +60,40 @@ export function createDirectGate({
   // Everything a call relies on is set anew, transaction-locally, before anything else: what an earlier call left on a
   // pooled connection never matters. The role comes first, for it decides what the rest may do.
   const opening = (role: string): string =>
-    `begin isolation level read committed read write; set local role ${role}; `
-    + `set local statement_timeout = ${statementTimeoutMs}; set local search_path = ''; set local row_security = on; `
-    + `set local "request.jwt.claims" = ''; set local "request.jwt.claim.sub" = ''`
+    `reset all; begin isolation level read committed read write; set local role ${role}; `
+    + `set local statement_timeout = ${statementTimeoutMs}; set local search_path = ''`
+
+  /** A connection, or an outage: neither a full pool nor a port that never answers may hold a caller for long. */
+  async function reserveInTime(): Promise<postgres.ReservedSql> {
+    const reserving = sql.reserve()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        reject(refusal('database_unavailable', { retryAfterSeconds: 1 }))
+      }, statementTimeoutMs)
+    })
+    try {
+      return await Promise.race([reserving, late])
+    } catch (error) {
+      // One that still comes is for the next caller.
+      reserving.then(
+        (connection) => {
+          connection.release()
+        },
+        () => {},
+      )
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
 
   /** Sends opening, statement and commit together, so the server answers all three in one round trip. */
   async function transact<Row>(
     role: string,
     statement: (connection: postgres.ReservedSql) => readonly Promise<unknown>[],
   ): Promise<Row[]> {
-    const connection = await sql.reserve()
+    const connection = await reserveInTime()
     const sent = [
       connection.unsafe(opening(role)).simple(),
       ...statement(connection),
@@ -153,7 +177,7 @@ export function createDirectGate({
 }
 
 function toFailure(error: unknown): ChumboError {
-  return toGateError({ code: codeOf(error), cause: error })
+  return error instanceof ChumboError ? error : toGateError({ code: codeOf(error), cause: error })
 }
 
 function codeOf(error: unknown): string {

@@ -23,7 +23,7 @@ export function toGateError({ code, status, cause }: DatabaseFailure): ChumboErr
   if (code === 'PGRST202' || code === '42883' || code === '3F000') return schemaOutdated(null, cause)
   if (code === '57014' || code === '57P05') return refusal('timeout', { cause })
   if (isOutage(code, status)) return refusal('database_unavailable', { retryAfterSeconds, cause })
-  if (code === '28P01' || code === '28000' || status === 401 || status === 403) {
+  if (/^(28|42501|42704|3D000)/.test(code) || status === 401 || status === 403) {
     return refusal('server_misconfigured', {
       sentence: 'The server may not use its database.',
       hint: "The server's operator has to check the secret key or the login of CHUMBO_DB_URL.",

@@ -15,9 +15,17 @@ export const toolErrorRegistry = {
     sentence: 'This was called too often in a short time, so it was not run.',
     hint: 'Wait, then call it again.',
   },
+  queue_timeout: {
+    sentence: 'Calls that share a limit with this one took too long, so it was not run.',
+    hint: 'Wait until they are done, then call it again.',
+  },
+  result_too_large: {
+    sentence: 'The result is larger than 4 MB, so nothing was changed and nothing is returned.',
+    hint: 'Ask for less in one call.',
+  },
   scope_required: {
-    sentence: 'You have not allowed this client to do that.',
-    hint: 'Ask the user to allow the scope for this client in the application.',
+    sentence: 'The user has not allowed this client to do that.',
+    hint: 'Ask the user to have the scope granted to this client in the application.',
   },
   invalid_arguments: {
     sentence: 'The arguments do not fit this tool.',

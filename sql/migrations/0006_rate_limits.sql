@@ -178,14 +178,19 @@ begin
   end loop;
 
   return null;
+exception
+  -- Waited for a counter until the statement's time was up. What was counted is undone with this block.
+  when query_canceled or lock_not_available or deadlock_detected then
+    return 0;
 end;
 $$;
 comment on function chumbo.consume_limits(bigint, text, jsonb) is
-  'Counts one call against every limit that applies, all or none. Returns null when it may run, else the seconds to wait.';
+  'Counts one call against every limit that applies, all or none. Returns null when it may run, else the '
+  'seconds to wait; 0 when the calls before it on the same counter took too long.';
 revoke all on function chumbo.consume_limits(bigint, text, jsonb) from public, anon, authenticated;
 grant execute on function chumbo.consume_limits(bigint, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (6, 'rate_limits', 'd9df6eaf2f730eb588bc652a7abc3c0216259cad08640c420c6993b32257740a') -- chumbo.installed
+values (6, 'rate_limits', '31d0ba259cdbbdcde8ca22ddc40ac5a859e68d21e99fd64c522cfa22ba86c43e') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -111,17 +111,33 @@ begin
     v_result := chumbo.run_as_authenticated(statement, arguments);
   end if;
 
-  -- The claims for the session and not for the transaction alone: a body may have set them for good, and a later request
-  -- on this connection that sets only some of them would be taken for somebody else.
+  -- What a body set for good would outlive this transaction on a pooled connection: claims, by which a later request would
+  -- be taken for somebody else, an encoding, which would garble what it writes, a timeout. These go back to what the session
+  -- began with. Not reset all, which would unpin the search path of the functions that are still running.
   perform pg_catalog.set_config('role', v_role, true),
     pg_catalog.set_config('request.jwt.claims', '', false),
     pg_catalog.set_config('request.jwt.claim', '', false),
     pg_catalog.set_config('request.jwt.claim.sub', '', false),
     pg_catalog.set_config('request.jwt.claim.role', '', false),
     pg_catalog.set_config('request.jwt.claim.email', '', false),
-    -- Or chumbo_runtime could not write the receipt.
-    pg_catalog.set_config('row_security', 'on', false),
     pg_catalog.set_config('search_path', '', true);
+  reset row_security;
+  reset client_encoding;
+  reset timezone;
+  reset datestyle;
+  reset intervalstyle;
+  reset extra_float_digits;
+  reset bytea_output;
+  reset statement_timeout;
+  reset lock_timeout;
+  reset idle_in_transaction_session_timeout;
+  reset default_transaction_isolation;
+  reset default_transaction_read_only;
+  reset default_transaction_deferrable;
+  -- Postgres has it from 17 on.
+  if coalesce(current_setting('transaction_timeout', true), '0') <> '0' then
+    execute 'reset transaction_timeout';
+  end if;
   return v_result;
 end;
 $$;
@@ -306,6 +322,6 @@ revoke all on function chumbo.rows_changed() from public, anon, authenticated;
 grant execute on function chumbo.rows_changed() to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (9, 'running', '90ec92cfaa80791e28a82313036720385b25faf65fcb8edc458fa71fe4f0d7d7') -- chumbo.installed
+values (9, 'running', '091cd8ff5360c6b1b57ee8b62455818c9d2376b4f500c98230dd08ae1664c35c') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

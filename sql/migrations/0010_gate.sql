@@ -87,7 +87,10 @@ begin
   if capability is not null and coalesce((request ->> 'attempt')::integer, 1) = 1 then
     v_wait := chumbo.consume_limits(entry.id, case when refusal is null then capability end, request);
     if v_wait is not null then
-      refusal := jsonb_build_object('code', 'rate_limited', 'retry_after', v_wait);
+      refusal := case v_wait
+        when 0 then jsonb_build_object('code', 'queue_timeout', 'retry_after', 1)
+        else jsonb_build_object('code', 'rate_limited', 'retry_after', v_wait)
+      end;
     end if;
   end if;
 end;
@@ -124,6 +127,7 @@ declare
   v_hint text;
   v_receipt jsonb;
   v_replay_of uuid;
+  v_is_claimed boolean := false;
 begin
   v_gate := chumbo.admit(server, 'tool', capability, request);
   v_tool := v_gate.found_capability;
@@ -144,7 +148,8 @@ begin
 
   if v_error is null and request ? 'idempotency_key_hash' then
     v_earlier := chumbo.claim_key(v_tool.server_id, v_tool.name, request);
-    if v_earlier.key_hash is not null then
+    v_is_claimed := v_earlier.key_hash is null;
+    if not v_is_claimed then
       if v_earlier.argument_digest is distinct from request ->> 'argument_digest' then
         v_error := jsonb_build_object('code', 'idempotency_key_reused');
       elsif v_earlier.status = 'running' then
@@ -176,6 +181,9 @@ begin
         else (v_answer ->> 'count')::integer
       end;
 
+      if octet_length(v_answer::text) > 4194304 then
+        raise exception using errcode = 'PT413', message = 'result_too_large';
+      end if;
       if v_count = 0 and v_tool.empty_is_error then
         -- Raised, so that whatever it did write goes too: an error always means that nothing happened.
         raise exception using errcode = 'PT404', message = 'no_rows_changed';
@@ -221,7 +229,7 @@ begin
     server, 'tool', capability, request, v_outcome, v_error ->> 'code', v_count, octet_length(v_result), v_truncated,
     round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), v_replay_of);
 
-  if request ? 'idempotency_key_hash' and v_outcome in ('ok', 'tool_error') then
+  if v_is_claimed then
     perform chumbo.settle_key(v_tool.server_id, v_tool.name, request, v_outcome, v_result, (v_receipt ->> 'id')::uuid);
   end if;
 
@@ -439,6 +447,6 @@ revoke all on function public.chumbo_finish(jsonb) from public, anon, authentica
 grant execute on function public.chumbo_finish(jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (10, 'gate', '1c4cf1bcd537f2f64e6554ff2ceb188876a1f6006d88da173290ee8182489ea9') -- chumbo.installed
+values (10, 'gate', 'e0c4ce2e1ca088dcf4c5cf763af3a9cbd4c6456ab20b8e9525131304a94866ca') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

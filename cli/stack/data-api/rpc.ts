@@ -70,7 +70,7 @@ export async function callFunction(options: RpcOptions, call: RpcCall): Promise<
   const isReadOnly = request.method !== 'POST' || !found.isVolatile
   try {
     const row = await runTransaction(options.sql, {
-      begin: isReadOnly ? 'begin read only' : 'begin',
+      begin: `begin isolation level read committed read ${isReadOnly ? 'only' : 'write'}`,
       settings: requestSettings(options, call, catalog, found),
       preRequest: catalog.preRequest,
       text,
