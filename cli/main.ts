@@ -10,6 +10,7 @@ import { addDevCommand } from './commands/dev.ts'
 import { addInstallCommand } from './commands/install.ts'
 import { EXIT, EXIT_CODES_HELP, type ExitCode } from './exit-codes.ts'
 import { createOutput } from './output.ts'
+import { version } from '../runtime/version.ts'
 import { CliError } from './cli-error.ts'
 
 /** Runs the command line and answers its exit code. */
@@ -18,6 +19,7 @@ export async function run(args: readonly string[]): Promise<ExitCode> {
   let code: ExitCode = EXIT.done
   const program = new Command('chumbo')
     .description('Offer your Supabase application to its users’ AI clients over MCP.')
+    .version(version)
     .addHelpText('after', EXIT_CODES_HELP)
     .showHelpAfterError()
     .exitOverride()

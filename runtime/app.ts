@@ -217,7 +217,7 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
   async function answerMessage(
     body: RequestBody & { readonly kind: 'json' },
     message: unknown,
-    { request, identity, traceId, urls, accept }: Arrival,
+    { request, identity, traceId, urls }: Arrival,
     isAlone = true,
   ): Promise<Response> {
     const exchange = await reader.read(message, {

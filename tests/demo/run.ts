@@ -8,15 +8,13 @@ import { runChecks, type CheckResult } from './checks.ts'
 import { createCast } from './cast.ts'
 import { story } from './story.ts'
 
-const { values } = parseArgs({
-  options: {
-    once: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-    gate: { type: 'string', default: 'rest' },
-    port: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
-})
+const options = {
+  once: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+  gate: { type: 'string', default: 'rest' },
+  port: { type: 'string' },
+  help: { type: 'boolean', default: false },
+} as const
 
 const usage = `Usage: npm run demo -- [--once] [--json] [--gate rest|direct] [--port N]
 
@@ -26,8 +24,19 @@ const usage = `Usage: npm run demo -- [--once] [--json] [--gate rest|direct] [--
   --port   port of the gateway (a free one)
 `
 
+const values = readFlags()
+
 const say = (line: string): void => {
   if (!values.json) process.stdout.write(`${line}\n`)
+}
+
+function readFlags() {
+  try {
+    return parseArgs({ options }).values
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`)
+    process.exit(2)
+  }
 }
 
 async function main(): Promise<number> {

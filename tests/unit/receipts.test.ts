@@ -76,7 +76,7 @@ describe('a receipt', () => {
     expect(errors).toEqual([])
   })
 
-  it('is given up after three times, which is reported, and the next goes out', async () => {
+  it('is given up after some minutes, which is reported, and the next goes out', async () => {
     const failure = new Error('away')
     let isAway = true
     const sent: string[] = []

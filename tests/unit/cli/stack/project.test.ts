@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { mergeImportMaps } from '../../../../cli/stack/functions/import-map.ts'
-import { assertStackPackages } from '../../../../cli/stack/packages.ts'
+import { assertStackPackages, stackPackages } from '../../../../cli/stack/packages.ts'
 import { parseProjectConfig } from '../../../../cli/stack/project-config.ts'
 import { assertDocker } from '../../../../cli/stack/supabase-cli.ts'
 
@@ -67,7 +67,10 @@ describe('assertStackPackages', () => {
     }
 
     expect(() => assertStackPackages(resolve)).toThrow(
-      expect.objectContaining({ code: 'stack_packages_missing', hint: 'npm install --save-dev deno jose' }),
+      expect.objectContaining({
+        code: 'stack_packages_missing',
+        hint: `npm install --save-dev deno@${stackPackages.deno} jose@${stackPackages.jose}`,
+      }),
     )
   })
 })
