@@ -4,7 +4,8 @@ import { z } from 'zod'
 
 import { inputRequired } from '@modelcontextprotocol/server'
 
-import { defineTool, textResult } from '../../../runtime/index.ts'
+import type { textResult } from '../../../runtime/index.ts';
+import { defineTool } from '../../../runtime/index.ts'
 import { createProject, errorOf, legacyMessage, read } from '../app/project.ts'
 
 const tool = (name: string, run: () => unknown) =>
@@ -21,6 +22,7 @@ describe('a handler that', () => {
     [
       'throws a value that throws when it is read',
       () => {
+        // eslint-disable-next-line @typescript-eslint/only-throw-error -- applications do
         throw {
           get code() {
             throw new Error('password=hunter2')
@@ -31,6 +33,7 @@ describe('a handler that', () => {
     [
       'throws a proxy',
       () => {
+        // eslint-disable-next-line @typescript-eslint/only-throw-error -- applications do
         throw new Proxy(
           {},
           {
