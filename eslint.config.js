@@ -18,9 +18,9 @@ const towardsProject = { group: ['**/supabase/**'], message: 'Nothing imports th
 const towardsCli = { group: ['**/cli/**'], message: 'The runtime does not know the command line.' }
 const towardsNode = { regex: '^node:', message: 'Only runtime/hosts and cli may name a runtime.' }
 const towardsRuntime = {
-  regex: '/runtime/(?!manifest)',
+  regex: '/runtime/(?!manifest|version)',
   allowTypeImports: true,
-  message: 'The command line takes types and the manifest from the runtime, nothing else.',
+  message: 'The command line takes types, the manifest and the version from the runtime, nothing else.',
 }
 
 const restrictImports = (...patterns) => ({

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 import { inputRequired } from '@modelcontextprotocol/server'
 
-import type { textResult } from '../../../runtime/index.ts';
+import type { textResult } from '../../../runtime/index.ts'
 import { defineTool } from '../../../runtime/index.ts'
 import { createProject, errorOf, legacyMessage, read } from '../app/project.ts'
 
