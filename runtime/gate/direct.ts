@@ -4,6 +4,7 @@ import postgres from 'postgres'
 
 import { ChumboError, refusal } from '../errors.ts'
 import { openSocket } from '../hosts/socket.ts'
+import { createClientStack } from './client-stack.ts'
 import { callAnswer, enterAnswer, type Gate } from './gate.ts'
 import { schemaOutdated, toGateError } from './gate-error.ts'
 
@@ -44,18 +45,20 @@ export function createDirectGate({
   max = 5,
   statementTimeoutMs = 8_000,
 }: DirectGateOptions): DirectGate {
-  const sql = postgres(url, {
-    max,
-    // Transaction poolers hand every transaction another backend, where a prepared statement does not exist.
-    prepare: new URL(url).port !== '6543',
-    // Left on although no array is read: without it, postgres 3.4.9 never hands out a reserved connection it has just opened.
-    fetch_types: true,
-    connect_timeout: 5,
-    ...transport,
-    idle_timeout: 60,
-    onnotice: () => {},
-    connection: { application_name: 'chumbo' },
-  })
+  const open = (): postgres.Sql =>
+    postgres(url, {
+      max: 1,
+      // Transaction poolers hand every transaction another backend, where a prepared statement does not exist.
+      prepare: new URL(url).port !== '6543',
+      // Left on although no array is read: without it, postgres 3.4.9 never hands out a reserved connection it has just opened.
+      fetch_types: true,
+      connect_timeout: 5,
+      ...transport,
+      idle_timeout: 60,
+      onnotice: () => {},
+      connection: { application_name: 'chumbo' },
+    })
+  const clients = createClientStack({ create: open, max, waitMs: statementTimeoutMs })
 
   // Everything a call relies on is set anew, transaction-locally, before anything else: what an earlier call left on a
   // pooled connection never matters. The role comes first, for it decides what the rest may do.
@@ -63,9 +66,9 @@ export function createDirectGate({
     `reset all; begin isolation level read committed read write; set local role ${role}; `
     + `set local statement_timeout = ${statementTimeoutMs}; set local search_path = ''`
 
-  /** A connection, or an outage: neither a full pool nor a port that never answers may hold a caller for long. */
-  async function reserveInTime(): Promise<postgres.ReservedSql> {
-    const reserving = sql.reserve()
+  /** A connection, or an outage: a port that never answers must not hold a caller for long. */
+  async function reserveInTime(client: postgres.Sql): Promise<postgres.ReservedSql> {
+    const reserving = client.reserve()
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
@@ -93,7 +96,23 @@ export function createDirectGate({
     role: string,
     statement: (connection: postgres.ReservedSql) => readonly Promise<unknown>[],
   ): Promise<Row[]> {
-    const connection = await reserveInTime()
+    const client = await clients.take()
+    try {
+      const rows = await transactOver<Row>(await reserveInTime(client), role, statement)
+      clients.give(client)
+      return rows
+    } catch (error) {
+      if (isOfStatement(codeOf(error))) clients.give(client)
+      else clients.drop(client)
+      throw error
+    }
+  }
+
+  async function transactOver<Row>(
+    connection: postgres.ReservedSql,
+    role: string,
+    statement: (connection: postgres.ReservedSql) => readonly Promise<unknown>[],
+  ): Promise<Row[]> {
     const sent = [
       connection.unsafe(opening(role)).simple(),
       ...statement(connection),
@@ -171,7 +190,7 @@ export function createDirectGate({
       }
     },
     async close() {
-      await sql.end({ timeout: 5 })
+      await clients.end()
     },
   }
 }
