@@ -42,9 +42,11 @@ describe('a client', () => {
     const { stack } = stackOf(1)
     const only = await stack.take()
     const order: string[] = []
-    const waits = ['a', 'b'].map((name) =>
-      stack.take().then((client) => (order.push(name), stack.give(client))),
-    )
+    const waits = ['a', 'b'].map(async (name) => {
+      const client = await stack.take()
+      order.push(name)
+      stack.give(client)
+    })
 
     stack.give(only)
     await Promise.all(waits)
