@@ -166,7 +166,7 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
     const format = negotiate(accept)
     if (format === 'none') throw refusal('not_acceptable')
     const body = await readBody(request, limits.bodyBytes)
-    const response = await answerBody(body, { request, identity, traceId, urls, accept })
+    const response = await answerBody(body, { request, identity, traceId, urls })
     const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
     if (format === 'sse') return isJson && response.ok ? toEventStream(response) : response
     return isJson || acceptsEventStream(accept) ? response : toJson(response)
@@ -177,7 +177,6 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
     readonly identity: Identity
     readonly traceId: string
     readonly urls: PublicUrls
-    readonly accept: string | null
   }
 
   async function answerBody(body: RequestBody, arrival: Arrival): Promise<Response> {

@@ -5,9 +5,6 @@ import { z } from 'zod'
 /** The newest migration this version of the runtime calls. `tests/unit/tooling` holds it against `sql/migrations`. */
 export const requiredSchema = 10
 
-/** What can be asked about before code answers. */
-export type CapabilityKind = 'tool' | 'resource' | 'prompt'
-
 /** One verified request, as the RPCs take it; built by `request-facts.ts` only. */
 export type RequestFacts = Readonly<Record<string, unknown>>
 

@@ -45,11 +45,8 @@ export async function toEventStream(response: Response): Promise<Response> {
 /** Takes the answer out of an event stream, for a caller who reads no streams; what was reported on the way is dropped. */
 export async function toJson(response: Response): Promise<Response> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return response
-  const events = [...(await response.text()).matchAll(/^data: ?(.+)$/gm)].map(([, data = '']) => data)
-  const answer =
-    events.findLast((data) => /"(?:result|error)"\s*:/.test(data) && !/"method"\s*:/.test(data))
-    ?? events.at(-1)
-    ?? ''
+  // The answer ends the stream of its request: the protocol sends nothing after it.
+  const answer = [...(await response.text()).matchAll(/^data: ?(.+)$/gm)].at(-1)?.[1] ?? ''
   const headers = new Headers(response.headers)
   headers.set('Content-Type', 'application/json')
   return new Response(answer, { status: response.status, headers })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { negotiate, toEventStream } from '../../../runtime/request/negotiate.ts'
+import { negotiate, toEventStream, toJson } from '../../../runtime/request/negotiate.ts'
 
 describe('negotiate', () => {
   it.each([
@@ -50,5 +50,30 @@ describe('toEventStream', () => {
     expect(stream.status).toBe(404)
     expect(stream.headers.get('content-type')).toBe('text/event-stream')
     expect(stream.headers.get('x-kept')).toBe('yes')
+  })
+})
+
+describe('toJson', () => {
+  it('takes the answer out of a stream, with its digits, status and other headers', async () => {
+    const progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}'
+    const answer = '{"jsonrpc":"2.0","id":1,"result":{"method":"post","id":9007199254740993}}'
+    const stream = new Response(`event: message\ndata: ${progress}\n\n: keepalive\n\ndata: ${answer}\n\n`, {
+      headers: { 'content-type': 'text/event-stream', 'x-kept': 'yes' },
+    })
+
+    const json = await toJson(stream)
+
+    expect(await json.text()).toBe(answer)
+    expect([json.status, json.headers.get('content-type'), json.headers.get('x-kept')]).toEqual([
+      200,
+      'application/json',
+      'yes',
+    ])
+  })
+
+  it('leaves every other response as it is', async () => {
+    const response = Response.json({ ok: true })
+
+    expect(await toJson(response)).toBe(response)
   })
 })
