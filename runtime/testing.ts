@@ -225,7 +225,15 @@ function answerGate(
     return { outcome: 'refused', error: { code: 'unknown_capability' }, revision: 1 }
   return {
     revision: 1,
-    server: { name: null, version: null, title: null, instructions: null, unregistered: 'serve' },
+    server: {
+      name: null,
+      version: null,
+      title: null,
+      instructions: null,
+      unregistered: 'serve',
+      catalog_mode: 'list',
+      cache_seconds: 60,
+    },
     scopes: scopesOf.get(sessionId) ?? [],
     ...(operation === 'call'
       ? {

@@ -42,20 +42,34 @@ create table chumbo.capabilities (
   is_enabled boolean default true not null,
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null,
+  result_mode text default 'structured'::text not null,
+  render text,
+  cursor_key text[],
+  max_bytes integer,
+  visibility text[] default '{model,app}'::text[] not null,
+  is_pinned boolean default false not null,
+  search_terms text,
+  icons jsonb,
+  size bigint,
+  definition_bytes integer default 0 not null,
   constraint capabilities_pkey PRIMARY KEY (id),
   constraint capabilities_server_id_kind_name_key UNIQUE (server_id, kind, name),
   constraint capabilities_server_id_fkey FOREIGN KEY (server_id) REFERENCES chumbo.servers(id) ON DELETE CASCADE,
   constraint capabilities_annotations_are_object CHECK ((jsonb_typeof(annotations) = 'object'::text)),
-  constraint capabilities_handler_is_known CHECK ((handler = ANY (ARRAY['sql'::text, 'typescript'::text]))),
+  constraint capabilities_handler_is_known CHECK ((handler = ANY (ARRAY['sql'::text, 'table'::text, 'static'::text, 'typescript'::text]))),
+  constraint capabilities_icons_are_array CHECK ((jsonb_typeof(icons) = 'array'::text)),
   constraint capabilities_input_schema_is_object CHECK (((input_schema ->> 'type'::text) = 'object'::text)),
   constraint capabilities_kind_is_known CHECK ((kind = ANY (ARRAY['tool'::text, 'resource'::text, 'resource_template'::text, 'prompt'::text]))),
+  constraint capabilities_max_bytes_is_bounded CHECK (((max_bytes >= 512) AND (max_bytes <= 4194304))),
   constraint capabilities_meta_is_object CHECK ((jsonb_typeof(meta) = 'object'::text)),
   constraint capabilities_name_is_portable CHECK ((name ~ '^[A-Za-z0-9_-]{1,64}$'::text)),
   constraint capabilities_output_schema_is_object CHECK (((output_schema ->> 'type'::text) = 'object'::text)),
   constraint capabilities_required_scopes_are_not_blank CHECK (((array_position(required_scopes, NULL::text) IS NULL) AND (''::text <> ALL (required_scopes)))),
+  constraint capabilities_result_mode_is_known CHECK ((result_mode = ANY (ARRAY['structured'::text, 'text'::text, 'hybrid'::text, 'collection'::text, 'mcp'::text]))),
   constraint capabilities_result_shape_is_known CHECK ((result_shape = ANY (ARRAY['rows'::text, 'row'::text, 'scalar'::text, 'json'::text, 'void'::text]))),
   constraint capabilities_row_cap_is_bounded CHECK (((row_cap >= 1) AND (row_cap <= 10000))),
-  constraint capabilities_sql_is_complete CHECK (((handler = 'sql'::text) = ((target IS NOT NULL) AND (target_schema IS NOT NULL) AND (target_name IS NOT NULL) AND (parameters IS NOT NULL) AND (result_query IS NOT NULL) AND (result_shape IS NOT NULL))))
+  constraint capabilities_sql_is_complete CHECK (((handler = 'sql'::text) = ((target IS NOT NULL) AND (target_schema IS NOT NULL) AND (target_name IS NOT NULL) AND (parameters IS NOT NULL) AND (result_query IS NOT NULL) AND (result_shape IS NOT NULL)))),
+  constraint capabilities_visibility_is_known CHECK (((visibility <@ '{model,app}'::text[]) AND ((cardinality(visibility) >= 1) AND (cardinality(visibility) <= 2)) AND (array_position(visibility, NULL::text) IS NULL)))
 );
 alter table chumbo.capabilities owner to postgres;
 comment on table chumbo.capabilities is 'Everything callers can use; a row decides over the code that carries the same name.';
@@ -66,9 +80,19 @@ comment on column chumbo.capabilities.parameters is 'For each input: name, posit
 comment on column chumbo.capabilities.result_query is 'The select that runs the call (%s) and returns {count, value}; built at registration.';
 comment on column chumbo.capabilities.is_write is 'False for a stable or immutable function: it cannot change rows.';
 comment on column chumbo.capabilities.empty_is_error is 'An answer without rows is reported as no_rows_changed and not as success.';
+comment on column chumbo.capabilities.result_mode is 'How an answer leaves: structured, text, hybrid, collection or mcp.';
+comment on column chumbo.capabilities.render is 'The exact signature of the function (jsonb) returns text that writes the text of an answer.';
+comment on column chumbo.capabilities.cursor_key is 'The columns by which a collection is ordered and continued.';
+comment on column chumbo.capabilities.max_bytes is 'The most bytes an answer may have; null leaves it to the mode.';
+comment on column chumbo.capabilities.visibility is 'Who is meant to use it: model, app or both. What is for the app alone is listed and never searched.';
+comment on column chumbo.capabilities.is_pinned is 'Listed also where the rest of the catalog is found by search.';
+comment on column chumbo.capabilities.search_terms is 'Further words by which it is found; clients do not see them.';
+comment on column chumbo.capabilities.size is 'The bytes of a resource, when they are known.';
+comment on column chumbo.capabilities.definition_bytes is 'The bytes of its entry in a list; kept by a trigger.';
 alter table chumbo.capabilities enable row level security;
 create policy select_runtime on chumbo.capabilities as permissive for select to chumbo_runtime
   using (true);
+CREATE TRIGGER _400_bound_definition BEFORE INSERT OR UPDATE ON chumbo.capabilities FOR EACH ROW EXECUTE FUNCTION chumbo.tg_capabilities__bound_definition();
 CREATE TRIGGER _500_advance_server_delete AFTER DELETE ON chumbo.capabilities REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__advance_server();
 CREATE TRIGGER _500_advance_server_insert AFTER INSERT ON chumbo.capabilities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__advance_server();
 CREATE TRIGGER _500_advance_server_update AFTER UPDATE ON chumbo.capabilities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__advance_server();
@@ -120,6 +144,7 @@ create table chumbo.idempotency (
   receipt_id uuid,
   created_at timestamp with time zone default clock_timestamp() not null,
   expires_at timestamp with time zone not null,
+  is_whole boolean default false not null,
   constraint idempotency_pkey PRIMARY KEY (server_id, subject, client_id, capability, key_hash),
   constraint idempotency_server_id_fkey FOREIGN KEY (server_id) REFERENCES chumbo.servers(id) ON DELETE CASCADE,
   constraint idempotency_status_is_known CHECK ((status = ANY (ARRAY['running'::text, 'done'::text])))
@@ -127,6 +152,7 @@ create table chumbo.idempotency (
 alter table chumbo.idempotency owner to postgres;
 comment on table chumbo.idempotency is 'The answer to each call that carried a key, for 24 hours. For a SQL tool the row commits together with the effect.';
 comment on column chumbo.idempotency.result is 'The answer as JSON text; readable by the runtime only.';
+comment on column chumbo.idempotency.is_whole is 'The answer is a complete result of the protocol, and not its structured content alone.';
 alter table chumbo.idempotency enable row level security;
 CREATE INDEX idempotency_expires_at_idx ON chumbo.idempotency USING btree (expires_at);
 CREATE INDEX idempotency_receipt_id_idx ON chumbo.idempotency USING btree (receipt_id) WHERE (status = 'running'::text);
@@ -315,17 +341,20 @@ create table chumbo.servers (
   revision bigint default 1 not null,
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null,
+  instructions_target text,
   constraint servers_pkey PRIMARY KEY (id),
   constraint servers_slug_key UNIQUE (slug),
   constraint servers_name_is_short CHECK (((length(name) >= 1) AND (length(name) <= 128))),
-  constraint servers_settings_are_known CHECK (((jsonb_typeof(settings) = 'object'::text) AND ((settings - ARRAY['unregistered'::text, 'page_size'::text]) = '{}'::jsonb) AND (COALESCE((settings ->> 'unregistered'::text), 'serve'::text) = ANY (ARRAY['serve'::text, 'refuse'::text])) AND ((COALESCE(((settings ->> 'page_size'::text))::integer, 100) >= 1) AND (COALESCE(((settings ->> 'page_size'::text))::integer, 100) <= 1000)))),
+  constraint servers_settings_are_known CHECK (((jsonb_typeof(settings) = 'object'::text) AND ((settings - ARRAY['unregistered'::text, 'page_size'::text, 'catalog_mode'::text, 'cache_seconds'::text]) = '{}'::jsonb) AND (COALESCE((settings ->> 'unregistered'::text), 'serve'::text) = ANY (ARRAY['serve'::text, 'refuse'::text])) AND ((COALESCE(((settings ->> 'page_size'::text))::integer, 100) >= 1) AND (COALESCE(((settings ->> 'page_size'::text))::integer, 100) <= 1000)) AND (COALESCE((settings ->> 'catalog_mode'::text), 'list'::text) = ANY (ARRAY['list'::text, 'search'::text])) AND ((COALESCE(((settings ->> 'cache_seconds'::text))::integer, 60) >= 0) AND (COALESCE(((settings ->> 'cache_seconds'::text))::integer, 60) <= 86400)))),
+  constraint servers_slug_is_no_document CHECK ((slug <> 'oauth-protected-resource'::text)),
   constraint servers_slug_is_url_safe CHECK ((slug ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)),
   constraint servers_version_is_short CHECK (((length(version) >= 1) AND (length(version) <= 64)))
 );
 alter table chumbo.servers owner to postgres;
 comment on table chumbo.servers is 'The MCP servers one function offers; clients see name, version, title and instructions. Null leaves it to the code.';
-comment on column chumbo.servers.settings is 'unregistered: serve (default) or refuse code handlers without a row; page_size: entries per list page, 1 to 1000, default 100.';
+comment on column chumbo.servers.settings is 'unregistered: serve (default) or refuse code handlers without a row; page_size: entries per list page, 1 to 1000, default 100; catalog_mode: list (default) or search; cache_seconds: how long a client may keep a list, 0 to 86400, default 60.';
 comment on column chumbo.servers.revision is 'Grows with every change to the server or one of its capabilities.';
+comment on column chumbo.servers.instructions_target is 'The exact signature of a function () returns text that writes the instructions for each caller; null or a failure leaves the fixed ones.';
 alter table chumbo.servers enable row level security;
 create policy select_runtime on chumbo.servers as permissive for select to chumbo_runtime
   using (true);
@@ -396,6 +425,10 @@ begin
       ) then 'session_revoked'
       -- What the runtime found wrong with the request itself; refused here so that it leaves a receipt.
       when request ? 'rejection' then 'rejection'
+      -- The proxy of a searched catalog reaches what the search shows: what models are meant to use.
+      when request ->> 'via' = 'call_tool'
+        and (coalesce(s.settings ->> 'catalog_mode', 'list') <> 'search' or not coalesce('model' = any (c.visibility), true))
+        then 'unknown_capability'
       when admit.capability is null or c.is_enabled then null
       -- A name without a row may still be a code handler of the runtime, unless the server refuses those.
       when c.id is null and coalesce((request ->> 'has_code')::boolean, false)
@@ -456,6 +489,75 @@ comment on routine chumbo.admit(text,text,text,jsonb) is 'Decides whether a veri
 grant execute on routine chumbo.admit(text,text,text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.admit(text,text,text,jsonb) to service_role;
 
+CREATE OR REPLACE FUNCTION chumbo.attempt(capability chumbo.capabilities, target oid, arguments jsonb, request jsonb, OUT outcome text, OUT answer jsonb, OUT row_count integer, OUT error jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_path text := format('%I, public, extensions, pg_temp', coalesce(capability.target_schema, 'public'));
+  v_changed bigint;
+  v_state text;
+  v_message text;
+  v_detail text;
+  v_hint text;
+  v_problem text;
+begin
+  outcome := 'ok';
+  -- A sub-transaction: what a failing tool wrote goes, its receipt stays.
+  begin
+    if not capability.is_write then
+      -- Nothing inside can switch it back, and it ends with the sub-transaction: what says that it only reads, only reads.
+      perform set_config('transaction_read_only', 'on', true);
+    elsif capability.result_shape = 'void' and capability.empty_is_error then
+      v_changed := chumbo.rows_changed();
+    end if;
+    answer := chumbo.run(
+      case capability.handler
+        when 'table' then chumbo.table_statement(capability, arguments, request)
+        else chumbo.call_statement(capability, target, arguments)
+      end,
+      arguments, v_path, request);
+    row_count := case
+      when v_changed is not null then least(chumbo.rows_changed() - v_changed, 2147483647)
+      when capability.result_shape = 'void' then null
+      else (answer ->> 'count')::integer
+    end;
+
+    if octet_length(answer::text) > 4194304 then
+      raise exception using errcode = 'PT413', message = 'result_too_large';
+    end if;
+    if row_count = 0 and capability.empty_is_error then
+      -- Raised, so that whatever it did write goes too: an error always means that nothing happened.
+      raise exception using errcode = 'PT404', message = 'no_rows_changed';
+    end if;
+  exception
+    -- others does not cover a cancelled statement, and that is how a timeout arrives.
+    when others or query_canceled or assert_failure then
+      get stacked diagnostics v_state = returned_sqlstate, v_message = message_text, v_detail = pg_exception_detail,
+        v_hint = pg_exception_hint;
+      answer := null;
+      row_count := 0;
+      error := chumbo.tool_error(v_state, v_message, v_detail, v_hint);
+      outcome := case when error ->> 'code' = 'tool_unavailable' then 'refused' else 'tool_error' end;
+      -- The state only: message and detail may hold values.
+      raise log 'chumbo: % % failed with SQLSTATE %, trace %', capability.kind, capability.name, v_state, request ->> 'trace_id';
+  end;
+
+  if error ->> 'code' = 'invalid_value' and capability.handler = 'sql' then
+    v_problem := chumbo.find_bad_argument(capability.parameters, arguments, v_path, request);
+    if v_problem is not null then
+      error := jsonb_build_object('code', 'invalid_arguments', 'message', v_problem);
+    end if;
+  end if;
+  perform chumbo.clear_session();
+end;
+$function$;
+alter routine chumbo.attempt(chumbo.capabilities,oid,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.attempt(chumbo.capabilities,oid,jsonb,jsonb) is 'Runs a capability as the verified caller of a request and undoes what it wrote when it fails. outcome is ok, tool_error or refused; answer is {count, value} of its query; error is {code, message, hint}.';
+grant execute on routine chumbo.attempt(chumbo.capabilities,oid,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.attempt(chumbo.capabilities,oid,jsonb,jsonb) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.call_statement(tool chumbo.capabilities, target oid, arguments jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -489,6 +591,21 @@ alter routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) owner to post
 comment on routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) is 'The select that calls a registered function with the arguments given, which it takes as $1.';
 grant execute on routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.check_result_options(target regprocedure, result_mode text, render regprocedure, cursor_key text[], max_bytes integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if result_mode <> 'structured' or render is not null or cursor_key is not null then
+    raise exception using errcode = 'PT400', message = 'invalid_option', detail = 'Only structured results.', hint = 'Leave result out.';
+  end if;
+end;
+$function$;
+alter routine chumbo.check_result_options(regprocedure,text,regprocedure,text[],integer) owner to postgres;
+comment on routine chumbo.check_result_options(regprocedure,text,regprocedure,text[],integer) is 'Raises invalid_option.';
 
 CREATE OR REPLACE FUNCTION chumbo.claim_key(server_id bigint, capability text, request jsonb)
  RETURNS chumbo.idempotency
@@ -692,14 +809,31 @@ CREATE OR REPLACE FUNCTION chumbo.definition(capability chumbo.capabilities)
  STABLE
  SET search_path TO ''
 AS $function$
+declare
+  v_meta jsonb := capability.meta;
 begin
+  if capability.visibility = '{app}' then
+    -- Merged, so that whatever else the author says of the interface stays.
+    v_meta := coalesce(v_meta, '{}') || jsonb_build_object('ui',
+      case when jsonb_typeof(v_meta -> 'ui') = 'object' then v_meta -> 'ui' else '{}' end || '{"visibility": ["app"]}');
+  end if;
   return jsonb_build_object('name', capability.name)
       || case when capability.title is null then '{}' else jsonb_build_object('title', capability.title) end
       || case when capability.description is null then '{}' else jsonb_build_object('description', capability.description) end
-      || case when capability.input_schema is null then '{}' else jsonb_build_object('inputSchema', capability.input_schema) end
-      || case when capability.output_schema is null then '{}' else jsonb_build_object('outputSchema', capability.output_schema) end
-      || case when capability.annotations = '{}' then '{}' else jsonb_build_object('annotations', capability.annotations) end
-      || case when capability.meta is null then '{}' else jsonb_build_object('_meta', capability.meta) end;
+      || case capability.kind
+        when 'tool' then
+          case when capability.input_schema is null then '{}' else jsonb_build_object('inputSchema', capability.input_schema) end
+          || case when capability.output_schema is null then '{}' else jsonb_build_object('outputSchema', capability.output_schema) end
+        when 'prompt' then chumbo.prompt_arguments(capability.input_schema)
+        else
+          jsonb_build_object(case capability.kind when 'resource' then 'uri' else 'uriTemplate' end, capability.uri)
+          || case when capability.mime_type is null then '{}' else jsonb_build_object('mimeType', capability.mime_type) end
+          || case when capability.size is null then '{}' else jsonb_build_object('size', capability.size) end
+      end
+      || case when capability.annotations = '{}' or capability.kind = 'prompt' then '{}'
+        else jsonb_build_object('annotations', capability.annotations) end
+      || case when capability.icons is null then '{}' else jsonb_build_object('icons', capability.icons) end
+      || case when v_meta is null then '{}' else jsonb_build_object('_meta', v_meta) end;
 end;
 $function$;
 alter routine chumbo.definition(chumbo.capabilities) owner to postgres;
@@ -862,6 +996,17 @@ $function$;
 alter routine chumbo.describe_result(regprocedure,integer) owner to postgres;
 comment on routine chumbo.describe_result(regprocedure,integer) is 'How the answer of a function leaves: its shape, the select around the call, its output schema. Raises undeclared_result, unsupported_result.';
 
+CREATE OR REPLACE FUNCTION chumbo.describe_result(target regprocedure, row_cap integer, result_mode text, columns text)
+ RETURNS TABLE(shape text, query text, schema jsonb)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select * from chumbo.describe_result(target, row_cap)
+$function$;
+alter routine chumbo.describe_result(regprocedure,integer,text,text) owner to postgres;
+comment on routine chumbo.describe_result(regprocedure,integer,text,text) is 'describe_result for the structured mode.';
+
 CREATE OR REPLACE FUNCTION chumbo.disable(name text, server text DEFAULT 'default'::text, kind text DEFAULT 'tool'::text)
  RETURNS boolean
  LANGUAGE sql
@@ -871,6 +1016,20 @@ AS $function$
 $function$;
 alter routine chumbo.disable(text,text,text) owner to postgres;
 comment on routine chumbo.disable(text,text,text) is 'Withdraws a capability from the next request on; callers see it as unknown. Returns whether that changed anything. Raises unknown_capability.';
+
+CREATE OR REPLACE FUNCTION chumbo.drop_capability(name text, server text DEFAULT 'default'::text, kind text DEFAULT 'tool'::text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  delete from chumbo.capabilities as c
+  where c.server_id = chumbo.server_id(drop_capability.server) and c.kind = drop_capability.kind and c.name = drop_capability.name;
+  return found;
+end;
+$function$;
+alter routine chumbo.drop_capability(text,text,text) owner to postgres;
+comment on routine chumbo.drop_capability(text,text,text) is 'Removes a capability; callers see it as unknown from the next request on. Returns whether there was one. Raises unknown_server.';
 
 CREATE OR REPLACE FUNCTION chumbo.effective_scopes(request jsonb)
  RETURNS text[]
@@ -1032,6 +1191,23 @@ $function$;
 alter routine chumbo.has_wide_number(oid) owner to postgres;
 comment on routine chumbo.has_wide_number(oid) is 'Whether values of the type hold an int8 or numeric at any depth.';
 
+CREATE OR REPLACE FUNCTION chumbo.input_schema(parameters jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object(
+    'type', 'object',
+    'properties', coalesce(jsonb_object_agg(p ->> 'name', p -> 'schema'), '{}'),
+    'required', coalesce(jsonb_agg(p -> 'name') filter (where (p ->> 'required')::boolean), '[]'),
+    'additionalProperties', false
+  )
+  from jsonb_array_elements(parameters) as p
+$function$;
+alter routine chumbo.input_schema(jsonb) owner to postgres;
+comment on routine chumbo.input_schema(jsonb) is 'The closed object that describes the parameters of a function.';
+
 CREATE OR REPLACE FUNCTION chumbo.json_expression(type_id oid, value text)
  RETURNS text
  LANGUAGE plpgsql
@@ -1093,7 +1269,7 @@ comment on routine chumbo.limit_subject(text,jsonb) is 'Who a limit counts for t
 grant execute on routine chumbo.limit_subject(text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.limit_subject(text,jsonb) to service_role;
 
-CREATE OR REPLACE FUNCTION chumbo.list_page(server_id bigint, kind text, scopes text[], after text, page_size integer, with_definitions boolean)
+CREATE OR REPLACE FUNCTION chumbo.list_page(server_id bigint, kind text, scopes text[], after text, page_size integer, with_definitions boolean, only_pinned boolean DEFAULT false)
  RETURNS jsonb
  LANGUAGE plpgsql
  STABLE
@@ -1107,13 +1283,13 @@ begin
           jsonb_build_object('id', page.id, 'name', page.name, 'kind', page.kind, 'handler', page.handler)
             || case when with_definitions then jsonb_build_object('definition', chumbo.definition(page.capability)) else '{}' end
           order by page.name
-        ) filter (where page.position <= page_size), '[]'),
-      'next', max(page.name) filter (where page.position = page_size and page.available > page_size)
+        ) filter (where page.fits), '[]'),
+      'next', case when bool_or(not page.fits) then max(page.name) filter (where page.fits) end
     )
     from (
       select c.id, c.name, c.kind, c.handler, c.capability,
-        row_number() over (order by c.name) as position,
-        count(*) over () as available
+        -- 512 KiB a page: what a client holds at once is bounded by its size too, and an entry alone has 64 KiB at most.
+        row_number() over by_name <= page_size and sum((c.capability).definition_bytes) over by_name <= 524288 as fits
       from (
         -- Walks the unique index in its order and stops after one page, however many tools there are.
         select c.id, c.name, c.kind, c.handler, c as capability
@@ -1122,6 +1298,7 @@ begin
           and c.kind = list_page.kind
           and c.name > coalesce(list_page.after, '')
           and c.is_enabled
+          and (c.is_pinned or not list_page.only_pinned)
           and c.required_scopes <@ list_page.scopes
           -- A tool whose function is gone cannot run, so it is not offered. Asked row by row: as an exists, the planner would
           -- read the whole catalog of functions for a page of ten.
@@ -1130,14 +1307,15 @@ begin
         order by c.name
         limit list_page.page_size + 1
       ) as c
+      window by_name as (order by c.name)
     ) as page
   );
 end;
 $function$;
-alter routine chumbo.list_page(bigint,text,text[],text,integer,boolean) owner to postgres;
-comment on routine chumbo.list_page(bigint,text,text[],text,integer,boolean) is 'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null.';
-grant execute on routine chumbo.list_page(bigint,text,text[],text,integer,boolean) to chumbo_runtime;
-grant execute on routine chumbo.list_page(bigint,text,text[],text,integer,boolean) to service_role;
+alter routine chumbo.list_page(bigint,text,text[],text,integer,boolean,boolean) owner to postgres;
+comment on routine chumbo.list_page(bigint,text,text[],text,integer,boolean,boolean) is 'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null.';
+grant execute on routine chumbo.list_page(bigint,text,text[],text,integer,boolean,boolean) to chumbo_runtime;
+grant execute on routine chumbo.list_page(bigint,text,text[],text,integer,boolean,boolean) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.maintain(keep interval DEFAULT '90 days'::interval)
  RETURNS jsonb
@@ -1259,6 +1437,41 @@ $function$;
 alter routine chumbo.nullable_schema(jsonb) owner to postgres;
 comment on routine chumbo.nullable_schema(jsonb) is 'The same schema, null admitted; how columns of a result are described.';
 
+CREATE OR REPLACE FUNCTION chumbo.prompt_arguments(input_schema jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select case when count(*) = 0 then '{}' else jsonb_build_object('arguments', jsonb_agg(
+      jsonb_build_object('name', p.key, 'required', coalesce(input_schema -> 'required' ? p.key, false))
+        || case when p.value ? 'description' then jsonb_build_object('description', p.value -> 'description') else '{}' end
+      order by not coalesce(input_schema -> 'required' ? p.key, false), p.key)) end
+    from jsonb_each(input_schema -> 'properties') as p
+  );
+end;
+$function$;
+alter routine chumbo.prompt_arguments(jsonb) owner to postgres;
+comment on routine chumbo.prompt_arguments(jsonb) is 'The arguments of a prompt as a list shows them: {arguments: [{name, required, description}]}, required ones first.';
+grant execute on routine chumbo.prompt_arguments(jsonb) to chumbo_runtime;
+grant execute on routine chumbo.prompt_arguments(jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.public_name(name text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select left(btrim(regexp_replace(
+    -- Letters lose their marks; what has no plain letter becomes an underscore.
+    regexp_replace(normalize(name, NFKD), '[\u0300-\u036f]', '', 'g'),
+    '[^A-Za-z0-9_-]+', '_', 'g'), '_'), 64)
+$function$;
+alter routine chumbo.public_name(text) owner to postgres;
+comment on routine chumbo.public_name(text) is 'A name in letters, digits, _ and - as near as possible to the given one; empty when nothing is left of it.';
+
 CREATE OR REPLACE FUNCTION chumbo.refuse_arguments(parameters jsonb, arguments jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -1302,44 +1515,58 @@ comment on routine chumbo.refuse_arguments(jsonb,jsonb) is 'The first thing wron
 grant execute on routine chumbo.refuse_arguments(jsonb,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.refuse_arguments(jsonb,jsonb) to service_role;
 
-CREATE OR REPLACE FUNCTION chumbo.register_server(slug text DEFAULT 'default'::text, name text DEFAULT NULL::text, version text DEFAULT NULL::text, title text DEFAULT NULL::text, instructions text DEFAULT NULL::text, settings jsonb DEFAULT NULL::jsonb)
+CREATE OR REPLACE FUNCTION chumbo.register_server(slug text DEFAULT 'default'::text, name text DEFAULT NULL::text, version text DEFAULT NULL::text, title text DEFAULT NULL::text, instructions text DEFAULT NULL::text, settings jsonb DEFAULT NULL::jsonb, instructions_target text DEFAULT NULL::text)
  RETURNS bigint
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
 declare
+  v_target regprocedure;
   v_id bigint;
 begin
-  insert into chumbo.servers as s (slug, name, version, title, instructions, settings)
+  if register_server.slug !~ '^[a-z0-9][a-z0-9-]{0,62}$' or register_server.slug = 'oauth-protected-resource' then
+    raise exception using errcode = 'PT400', message = 'invalid_name',
+      detail = format('%L cannot be the slug of a server.', register_server.slug),
+      hint = 'Use 1 to 63 lower-case letters, digits and -, as in the path of a URL.';
+  end if;
+  if register_server.instructions_target is not null then
+    v_target := chumbo.resolve_target(register_server.instructions_target);
+    if (select p.pronargs > 0 or p.prorettype <> 'text'::regtype or p.proretset from pg_catalog.pg_proc as p where p.oid = v_target) then
+      raise exception using errcode = 'PT400', message = 'unsupported_target',
+        detail = format('%s does not write instructions: it has to take nothing and return one text.', v_target),
+        hint = 'Wrap it in a function () returns text.';
+    end if;
+  end if;
+
+  insert into chumbo.servers as s (slug, name, version, title, instructions, settings, instructions_target)
   values (
-    register_server.slug,
-    register_server.name,
-    register_server.version,
-    register_server.title,
-    register_server.instructions,
-    coalesce(register_server.settings, '{}')
+    register_server.slug, register_server.name, register_server.version, register_server.title,
+    register_server.instructions, coalesce(register_server.settings, '{}'), v_target::text
   )
   on conflict on constraint servers_slug_key do update
   set name = coalesce(register_server.name, s.name),
     version = coalesce(register_server.version, s.version),
     title = coalesce(register_server.title, s.title),
     instructions = coalesce(register_server.instructions, s.instructions),
-    settings = coalesce(register_server.settings, s.settings)
+    settings = coalesce(register_server.settings, s.settings),
+    instructions_target = coalesce(v_target::text, s.instructions_target)
   returning id into v_id;
 
   return v_id;
 end;
 $function$;
-alter routine chumbo.register_server(text,text,text,text,text,jsonb) owner to postgres;
-comment on routine chumbo.register_server(text,text,text,text,text,jsonb) is 'Creates the server with this slug or changes what is given of it; what is left out stays as it is. Returns its id.';
+alter routine chumbo.register_server(text,text,text,text,text,jsonb,text) owner to postgres;
+comment on routine chumbo.register_server(text,text,text,text,text,jsonb,text) is 'Creates the server with this slug or changes what is given of it; what is left out stays as it is. Returns its id. Raises invalid_name, unsupported_target, unknown_target, ambiguous_target.';
 
-CREATE OR REPLACE FUNCTION chumbo.register_tool(target text, server text DEFAULT 'default'::text, name text DEFAULT NULL::text, title text DEFAULT NULL::text, description text DEFAULT NULL::text, scopes text[] DEFAULT '{}'::text[], annotations jsonb DEFAULT NULL::jsonb, row_cap integer DEFAULT 1000, empty text DEFAULT NULL::text, strict boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION chumbo.register_tool(target text, server text DEFAULT 'default'::text, name text DEFAULT NULL::text, title text DEFAULT NULL::text, description text DEFAULT NULL::text, scopes text[] DEFAULT '{}'::text[], annotations jsonb DEFAULT NULL::jsonb, row_cap integer DEFAULT 1000, empty text DEFAULT NULL::text, strict boolean DEFAULT false, result text DEFAULT 'structured'::text, render text DEFAULT NULL::text, cursor text[] DEFAULT NULL::text[], max_bytes integer DEFAULT NULL::integer, columns text DEFAULT NULL::text, visibility text[] DEFAULT '{model,app}'::text[], pinned boolean DEFAULT false, search text DEFAULT NULL::text, icons jsonb DEFAULT NULL::jsonb, meta jsonb DEFAULT NULL::jsonb)
  RETURNS bigint
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
 declare
   v_target regprocedure := chumbo.resolve_target(register_tool.target);
+  v_render regprocedure := case when register_tool.render is not null then chumbo.resolve_target(register_tool.render) end;
+  v_server_id bigint := chumbo.server_id(register_tool.server);
   v_proc pg_catalog.pg_proc;
   v_name text;
   v_is_write boolean;
@@ -1349,32 +1576,17 @@ declare
   v_id bigint;
 begin
   select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = v_target;
-  v_name := coalesce(register_tool.name, v_proc.proname);
+  v_name := coalesce(register_tool.name, chumbo.public_name(v_proc.proname));
 
-  if v_proc.prokind <> 'f' then
-    raise exception using errcode = 'PT400', message = 'unsupported_target',
-      detail = format('%s is not a plain function.', v_target),
-      hint = 'Register a function, not a procedure, aggregate or window function.';
-  end if;
-  if chumbo.find_target(v_proc.proname, v_target::text) is null then
-    raise exception using errcode = 'PT409', message = 'ambiguous_target',
-      detail = format('A call of %s could mean another signature as well: %s.', v_target, (
-        select string_agg(p.oid::regprocedure::text, ', ' order by p.oid)
-        from pg_catalog.pg_proc as p
-        where p.proname = v_proc.proname and p.pronamespace = v_proc.pronamespace and p.oid <> v_target
-      )),
-      hint = 'Drop the signature that is no longer meant.';
-  end if;
-  if v_name !~ '^[A-Za-z0-9_-]{1,64}$' then
-    raise exception using errcode = 'PT400', message = 'invalid_name',
-      detail = format('%L cannot be a tool name: clients take 1 to 64 letters, digits, _ and -.', v_name),
-      hint = 'Pass another one with name => …';
-  end if;
+  perform chumbo.require_target(v_target);
+  perform chumbo.require_name('tool', v_name, v_target::text, v_server_id);
   if coalesce(register_tool.empty, 'ok') not in ('ok', 'error') then
     raise exception using errcode = 'PT400', message = 'invalid_option',
       detail = format('empty is %L.', register_tool.empty), hint = 'Use ''ok'' or ''error''.';
   end if;
   perform chumbo.require_scopes(register_tool.scopes);
+  v_parameters := chumbo.describe_parameters(v_target);
+  perform chumbo.check_result_options(v_target, register_tool.result, v_render, register_tool.cursor, register_tool.max_bytes);
 
   for v_warning in select chumbo.target_warnings(v_target) loop
     if strict then
@@ -1384,44 +1596,83 @@ begin
     raise warning '%', v_warning;
   end loop;
 
-  v_parameters := chumbo.describe_parameters(v_target);
-  select * into v_result from chumbo.describe_result(v_target, register_tool.row_cap);
+  select * into v_result
+  from chumbo.describe_result(v_target, register_tool.row_cap, register_tool.result, register_tool.columns);
   v_is_write := v_proc.provolatile = 'v' and not coalesce((register_tool.annotations ->> 'readOnlyHint')::boolean, false);
 
   insert into chumbo.capabilities as c (
-    server_id, kind, name, title, description, input_schema, output_schema, annotations, required_scopes,
-    handler, target, target_schema, target_name, parameters, result_shape, result_query, row_cap, is_write, empty_is_error
+    server_id, kind, name, title, description, input_schema, output_schema, annotations, meta, icons, required_scopes,
+    handler, target, target_schema, target_name, parameters, result_shape, result_query, row_cap, is_write, empty_is_error,
+    result_mode, render, cursor_key, max_bytes, visibility, is_pinned, search_terms
   )
   values (
-    chumbo.server_id(register_tool.server), 'tool', v_name, register_tool.title,
-    coalesce(register_tool.description, obj_description(v_target, 'pg_proc'), replace(v_name, '_', ' ')),
-    jsonb_build_object(
-      'type', 'object',
-      'properties', (select coalesce(jsonb_object_agg(p ->> 'name', p -> 'schema'), '{}') from jsonb_array_elements(v_parameters) as p),
-      'required', (select coalesce(jsonb_agg(p -> 'name') filter (where (p ->> 'required')::boolean), '[]') from jsonb_array_elements(v_parameters) as p),
-      'additionalProperties', false
-    ),
-    v_result.schema,
+    v_server_id, 'tool', v_name, register_tool.title,
+    coalesce(register_tool.description, chumbo.target_description(v_target), replace(v_name, '_', ' ')),
+    chumbo.input_schema(v_parameters), v_result.schema,
     jsonb_build_object('readOnlyHint', not v_is_write, 'openWorldHint', false) || coalesce(register_tool.annotations, '{}'),
-    register_tool.scopes, 'sql', v_target::text, (select n.nspname from pg_catalog.pg_namespace as n where n.oid = v_proc.pronamespace), v_proc.proname,
+    register_tool.meta, register_tool.icons, register_tool.scopes,
+    'sql', v_target::text, (select n.nspname from pg_catalog.pg_namespace as n where n.oid = v_proc.pronamespace), v_proc.proname,
     (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p),
     v_result.shape, v_result.query, register_tool.row_cap, v_is_write,
     -- A write that returns nothing was filtered by a policy or met no row; calling that success would be a lie.
-    coalesce(register_tool.empty = 'error', v_is_write)
+    coalesce(register_tool.empty = 'error', v_is_write),
+    register_tool.result, v_render::text, register_tool.cursor, register_tool.max_bytes,
+    register_tool.visibility, register_tool.pinned, register_tool.search
   )
   on conflict on constraint capabilities_server_id_kind_name_key do update
   set title = excluded.title, description = excluded.description, input_schema = excluded.input_schema,
-    output_schema = excluded.output_schema, annotations = excluded.annotations, required_scopes = excluded.required_scopes,
-    handler = excluded.handler, target = excluded.target, target_schema = excluded.target_schema, target_name = excluded.target_name, parameters = excluded.parameters,
+    output_schema = excluded.output_schema, annotations = excluded.annotations, meta = excluded.meta, icons = excluded.icons,
+    required_scopes = excluded.required_scopes, handler = excluded.handler, target = excluded.target,
+    target_schema = excluded.target_schema, target_name = excluded.target_name, parameters = excluded.parameters,
     result_shape = excluded.result_shape, result_query = excluded.result_query, row_cap = excluded.row_cap,
-    is_write = excluded.is_write, empty_is_error = excluded.empty_is_error, updated_at = now()
+    is_write = excluded.is_write, empty_is_error = excluded.empty_is_error, result_mode = excluded.result_mode,
+    render = excluded.render, cursor_key = excluded.cursor_key, max_bytes = excluded.max_bytes,
+    visibility = excluded.visibility, is_pinned = excluded.is_pinned, search_terms = excluded.search_terms, updated_at = now()
   returning c.id into v_id;
 
   return v_id;
 end;
 $function$;
-alter routine chumbo.register_tool(text,text,text,text,text,text[],jsonb,integer,text,boolean) owner to postgres;
-comment on routine chumbo.register_tool(text,text,text,text,text,text[],jsonb,integer,text,boolean) is 'Offers a function as a tool under the caller''s rights and returns the capability. Repeating it renews what the signature and comment say and keeps whether it is enabled. Raises unknown_target, ambiguous_target, unsupported_target, unsupported_parameter, unnamed_parameter, undeclared_result, unsupported_result, invalid_name, invalid_option, unknown_scope, unknown_server, unsafe_target.';
+alter routine chumbo.register_tool(text,text,text,text,text,text[],jsonb,integer,text,boolean,text,text,text[],integer,text,text[],boolean,text,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.register_tool(text,text,text,text,text,text[],jsonb,integer,text,boolean,text,text,text[],integer,text,text[],boolean,text,jsonb,jsonb) is 'Offers a function as a tool under the caller''s rights and returns the capability. Repeating it renews what the signature and comment say and keeps whether it is enabled. Raises unknown_target, ambiguous_target, unsupported_target, unsupported_parameter, unnamed_parameter, undeclared_result, unsupported_result, invalid_name, reserved_name, name_taken, invalid_option, unknown_scope, unknown_server, unsafe_target, definition_too_large.';
+
+CREATE OR REPLACE FUNCTION chumbo.require_name(kind text, name text, target text, server_id bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_other text;
+begin
+  if name !~ '^[A-Za-z0-9_-]{1,64}$' then
+    raise exception using errcode = 'PT400', message = 'invalid_name',
+      detail = format('%L cannot be the name of a %s: clients take 1 to 64 letters, digits, _ and -.', name, kind),
+      hint = 'Pass another one with name => …';
+  end if;
+  if kind = 'tool' and name in ('search_tools', 'call_tool') then
+    raise exception using errcode = 'PT409', message = 'reserved_name',
+      detail = format('%s is the name of a tool that Chumbo itself offers where a catalog is searched.', name),
+      hint = 'Pass another one with name => …';
+  end if;
+
+  select c.target
+  into v_other
+  from chumbo.capabilities as c
+  where c.server_id = require_name.server_id and c.kind = require_name.kind and c.name = require_name.name
+    and c.target <> require_name.target
+    -- A new signature of the same function, or the successor of one that is gone, takes over the name.
+    and split_part(c.target, '(', 1) <> split_part(require_name.target, '(', 1)
+    and chumbo.find_target(c.target_name, c.target) is not null;
+  if v_other is not null then
+    raise exception using errcode = 'PT409', message = 'name_taken',
+      detail = format('The %s %s runs %s already, and cannot run %s as well.', kind, name, v_other, target),
+      hint = format('Pass another name with name => …, or run select chumbo.drop_capability(%L) first.', name);
+  end if;
+end;
+$function$;
+alter routine chumbo.require_name(text,text,text,bigint) owner to postgres;
+comment on routine chumbo.require_name(text,text,text,bigint) is 'Raises invalid_name, reserved_name or name_taken unless a capability that runs this function may carry the name.';
 
 CREATE OR REPLACE FUNCTION chumbo.require_scopes(scopes text[])
  RETURNS void
@@ -1478,6 +1729,35 @@ alter routine chumbo.require_shim(text) owner to postgres;
 comment on routine chumbo.require_shim(text) is 'Raises runner_tampered unless the confining function of a role is as installed.';
 grant execute on routine chumbo.require_shim(text) to chumbo_runtime;
 grant execute on routine chumbo.require_shim(text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.require_target(target regprocedure)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_proc pg_catalog.pg_proc;
+begin
+  select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = require_target.target;
+  if v_proc.prokind <> 'f' then
+    raise exception using errcode = 'PT400', message = 'unsupported_target',
+      detail = format('%s is not a plain function.', require_target.target),
+      hint = 'Register a function, not a procedure, aggregate or window function.';
+  end if;
+  if chumbo.find_target(v_proc.proname, require_target.target::text) is null then
+    raise exception using errcode = 'PT409', message = 'ambiguous_target',
+      detail = format('A call of %s could mean another signature as well: %s.', require_target.target, (
+        select string_agg(p.oid::regprocedure::text, ', ' order by p.oid)
+        from pg_catalog.pg_proc as p
+        where p.proname = v_proc.proname and p.pronamespace = v_proc.pronamespace and p.oid <> require_target.target
+      )),
+      hint = 'Drop the signature that is no longer meant.';
+  end if;
+end;
+$function$;
+alter routine chumbo.require_target(regprocedure) owner to postgres;
+comment on routine chumbo.require_target(regprocedure) is 'Raises unsupported_target or ambiguous_target unless a capability can run this function.';
 
 CREATE OR REPLACE FUNCTION chumbo.resolve_target(target text)
  RETURNS regprocedure
@@ -1678,6 +1958,42 @@ AS $function$
 alter routine chumbo.run_as_authenticated(text,jsonb) owner to authenticated;
 comment on routine chumbo.run_as_authenticated(text,jsonb) is 'Runs one select with the rights of authenticated and no way to change the role. Definer by design: owned by authenticated, which lacks nothing and gains nothing; chumbo.run checks before each call that it is still what was installed.';
 
+CREATE OR REPLACE FUNCTION chumbo.server_facts(entry chumbo.servers, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_instructions text := entry.instructions;
+begin
+  -- Clients read instructions once, when they connect; no other request pays for them.
+  if entry.instructions_target is not null and request ->> 'operation' = 'describe' and request ->> 'kind' like '%tool%' then
+    begin
+      v_instructions := coalesce(
+        chumbo.run(
+          format('select to_jsonb(%I.%I())', n.nspname, p.proname), '{}', format('%I, public, extensions, pg_temp', n.nspname), request
+        ) #>> '{}', v_instructions)
+      from pg_catalog.pg_proc as p
+      join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
+      where p.proname = (parse_ident(split_part(entry.instructions_target, '(', 1)))[2] and p.oid::regprocedure::text = entry.instructions_target;
+    exception
+      when others or query_canceled or assert_failure then
+        raise log 'chumbo: the instructions of server % failed with SQLSTATE %', entry.slug, sqlstate;
+    end;
+    perform chumbo.clear_session();
+  end if;
+  return jsonb_build_object(
+    'name', entry.name, 'version', entry.version, 'title', entry.title, 'instructions', v_instructions,
+    'unregistered', coalesce(entry.settings ->> 'unregistered', 'serve'),
+    'catalog_mode', coalesce(entry.settings ->> 'catalog_mode', 'list'),
+    'cache_seconds', coalesce((entry.settings ->> 'cache_seconds')::integer, 60));
+end;
+$function$;
+alter routine chumbo.server_facts(chumbo.servers,jsonb) owner to postgres;
+comment on routine chumbo.server_facts(chumbo.servers,jsonb) is 'What a runtime tells of a server: {name, version, title, instructions for this caller, unregistered, catalog_mode, cache_seconds}.';
+grant execute on routine chumbo.server_facts(chumbo.servers,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.server_facts(chumbo.servers,jsonb) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.server_id(slug text)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -1763,7 +2079,7 @@ $function$;
 alter routine chumbo.set_rate_limit(text,text,text,text,integer,integer,integer,text) owner to postgres;
 comment on routine chumbo.set_rate_limit(text,text,text,text,integer,integer,integer,text) is 'Creates or changes the limit of this name from the next call on and returns it. What was counted so far stays counted. Raises invalid_option, unknown_server.';
 
-CREATE OR REPLACE FUNCTION chumbo.settle_key(server_id bigint, capability text, request jsonb, outcome text, result text, receipt_id uuid)
+CREATE OR REPLACE FUNCTION chumbo.settle_key(server_id bigint, capability text, request jsonb, outcome text, result text, receipt_id uuid, is_whole boolean)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
@@ -1772,7 +2088,8 @@ begin
   -- A failed call left no effect, so the same key may try again.
   if outcome = 'ok' then
     update chumbo.idempotency as i
-    set status = 'done', outcome = settle_key.outcome, result = settle_key.result, receipt_id = settle_key.receipt_id
+    set status = 'done', outcome = settle_key.outcome, result = settle_key.result, is_whole = settle_key.is_whole,
+      receipt_id = settle_key.receipt_id
     where i.server_id = settle_key.server_id
       and i.subject = coalesce(request ->> 'subject', '')
       and i.client_id = coalesce(request ->> 'client_id', '')
@@ -1788,10 +2105,37 @@ begin
   end if;
 end;
 $function$;
-alter routine chumbo.settle_key(bigint,text,jsonb,text,text,uuid) owner to postgres;
-comment on routine chumbo.settle_key(bigint,text,jsonb,text,text,uuid) is 'Keeps the answer under the key when the call succeeded, else frees the key.';
-grant execute on routine chumbo.settle_key(bigint,text,jsonb,text,text,uuid) to chumbo_runtime;
-grant execute on routine chumbo.settle_key(bigint,text,jsonb,text,text,uuid) to service_role;
+alter routine chumbo.settle_key(bigint,text,jsonb,text,text,uuid,boolean) owner to postgres;
+comment on routine chumbo.settle_key(bigint,text,jsonb,text,text,uuid,boolean) is 'Keeps the answer under the key when the call succeeded, else frees the key.';
+grant execute on routine chumbo.settle_key(bigint,text,jsonb,text,text,uuid,boolean) to chumbo_runtime;
+grant execute on routine chumbo.settle_key(bigint,text,jsonb,text,text,uuid,boolean) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.shape_result(tool chumbo.capabilities, answer jsonb, arguments jsonb, request jsonb, OUT result text, OUT is_whole boolean, OUT row_count integer, OUT truncated boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_value jsonb := answer -> 'value';
+begin
+  is_whole := false;
+  row_count := case when tool.result_shape <> 'void' then (answer ->> 'count')::integer end;
+  truncated := tool.result_shape = 'rows' and row_count > tool.row_cap;
+  if tool.result_shape = 'rows' then
+    row_count := least(row_count, tool.row_cap);
+    v_value := jsonb_build_object('rows', case when truncated then v_value - tool.row_cap else v_value end)
+      || case when truncated then '{"truncated": true}'::jsonb else '{}' end;
+  elsif tool.result_shape in ('scalar', 'void') or jsonb_typeof(v_value) <> 'object' then
+    v_value := jsonb_build_object('result', v_value);
+  end if;
+  result := v_value::text;
+end;
+$function$;
+alter routine chumbo.shape_result(chumbo.capabilities,jsonb,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.shape_result(chumbo.capabilities,jsonb,jsonb,jsonb) is 'The answer of a tool as JSON text; is_whole when it is a complete result of the protocol and not its structured content alone.';
+grant execute on routine chumbo.shape_result(chumbo.capabilities,jsonb,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.shape_result(chumbo.capabilities,jsonb,jsonb,jsonb) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.sign_in_is_live(user_id uuid, session_id uuid, client_id uuid)
  RETURNS boolean
@@ -1857,11 +2201,16 @@ begin
   end if;
 
   for v_entry in select m.* from chumbo.manifest_entries(sync_capabilities.manifest) as m loop
+    if v_entry.kind = 'tool' and v_entry.name in ('search_tools', 'call_tool') then
+      raise exception using errcode = 'PT409', message = 'reserved_name',
+        detail = format('%s is the name of a tool that Chumbo itself offers where a catalog is searched.', v_entry.name),
+        hint = 'Rename it in the code.';
+    end if;
     perform chumbo.require_scopes(array(select jsonb_array_elements_text(coalesce(v_entry.entry -> 'scopes', '[]'))));
 
     insert into chumbo.capabilities as c (
       server_id, kind, name, title, description, input_schema, output_schema, annotations, meta, uri, mime_type,
-      required_scopes, handler, is_write
+      required_scopes, handler, is_write, icons, size, visibility, is_pinned, search_terms
     )
     values (
       v_server_id, v_entry.kind, v_entry.name, v_entry.entry ->> 'title', v_entry.entry ->> 'description',
@@ -1869,13 +2218,17 @@ begin
       coalesce(v_entry.entry -> 'annotations', '{}'), v_entry.entry -> '_meta',
       coalesce(v_entry.entry ->> 'uri', v_entry.entry ->> 'uriTemplate'), v_entry.entry ->> 'mimeType',
       array(select jsonb_array_elements_text(coalesce(v_entry.entry -> 'scopes', '[]'))),
-      'typescript', not coalesce((v_entry.entry -> 'annotations' ->> 'readOnlyHint')::boolean, false)
+      'typescript', not coalesce((v_entry.entry -> 'annotations' ->> 'readOnlyHint')::boolean, false),
+      v_entry.entry -> 'icons', (v_entry.entry ->> 'size')::bigint,
+      array(select jsonb_array_elements_text(coalesce(v_entry.entry -> 'visibility', '["model", "app"]'))),
+      coalesce((v_entry.entry ->> 'pinned')::boolean, false), v_entry.entry ->> 'search'
     )
     on conflict on constraint capabilities_server_id_kind_name_key do update
     set title = excluded.title, description = excluded.description, input_schema = excluded.input_schema,
       output_schema = excluded.output_schema, annotations = excluded.annotations, meta = excluded.meta,
       uri = excluded.uri, mime_type = excluded.mime_type, required_scopes = excluded.required_scopes,
-      is_write = excluded.is_write, updated_at = now()
+      is_write = excluded.is_write, icons = excluded.icons, size = excluded.size, visibility = excluded.visibility,
+      is_pinned = excluded.is_pinned, search_terms = excluded.search_terms, updated_at = now()
     where c.handler = 'typescript';
 
     if not found then
@@ -1899,7 +2252,33 @@ begin
 end;
 $function$;
 alter routine chumbo.sync_capabilities(jsonb,text) owner to postgres;
-comment on routine chumbo.sync_capabilities(jsonb,text) is 'Makes the code-handled rows of a server equal to a manifest and returns {kept, removed}. Repeating it changes nothing. Raises invalid_manifest, capability_exists, unknown_scope, unknown_server.';
+comment on routine chumbo.sync_capabilities(jsonb,text) is 'Makes the code-handled rows of a server equal to a manifest and returns {kept, removed}. Repeating it changes nothing. Raises invalid_manifest, capability_exists, reserved_name, unknown_scope, unknown_server.';
+
+CREATE OR REPLACE FUNCTION chumbo.table_statement(capability chumbo.capabilities, arguments jsonb, request jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  raise exception using errcode = 'PT500', message = 'tool_unavailable';
+end;
+$function$;
+alter routine chumbo.table_statement(chumbo.capabilities,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.table_statement(chumbo.capabilities,jsonb,jsonb) is 'Raises tool_unavailable.';
+grant execute on routine chumbo.table_statement(chumbo.capabilities,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.table_statement(chumbo.capabilities,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.target_description(target regprocedure)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select obj_description(target, 'pg_proc')
+$function$;
+alter routine chumbo.target_description(regprocedure) owner to postgres;
+comment on routine chumbo.target_description(regprocedure) is 'What the comment of a function says of it as a whole; null without one.';
 
 CREATE OR REPLACE FUNCTION chumbo.target_warnings(target regprocedure)
  RETURNS SETOF text
@@ -1934,6 +2313,26 @@ end;
 $function$;
 alter routine chumbo.tg_capabilities__advance_server() owner to postgres;
 comment on routine chumbo.tg_capabilities__advance_server() is 'Makes cached definitions of a server stale when a capability changes.';
+
+CREATE OR REPLACE FUNCTION chumbo.tg_capabilities__bound_definition()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_bytes integer := octet_length(chumbo.definition(new)::text);
+begin
+  if v_bytes > 65536 then
+    raise exception using errcode = 'PT413', message = 'definition_too_large',
+      detail = format('The definition of the %s %s has %s bytes.', new.kind, new.name, v_bytes),
+      hint = 'Keep it under 65536: shorten the description, or take jsonb in place of a large composite type.';
+  end if;
+  new.definition_bytes := v_bytes;
+  return new;
+end;
+$function$;
+alter routine chumbo.tg_capabilities__bound_definition() owner to postgres;
+comment on routine chumbo.tg_capabilities__bound_definition() is 'Keeps the size of an entry in a list; raises definition_too_large above 64 KiB.';
 
 CREATE OR REPLACE FUNCTION chumbo.tg_servers__advance()
  RETURNS trigger
@@ -2091,21 +2490,16 @@ declare
   v_started timestamptz := clock_timestamp();
   v_gate record;
   v_tool chumbo.capabilities;
-  v_path text;
   v_earlier chumbo.idempotency;
   v_problem text;
-  v_changed bigint;
-  v_answer jsonb;
-  v_value jsonb;
+  v_run record;
+  v_shape record;
   v_count integer;
   v_truncated boolean := false;
   v_result text;
+  v_is_whole boolean := false;
   v_outcome text := 'ok';
   v_error jsonb;
-  v_state text;
-  v_message text;
-  v_detail text;
-  v_hint text;
   v_receipt jsonb;
   v_replay_of uuid;
   v_is_claimed boolean := false;
@@ -2115,14 +2509,14 @@ begin
   v_error := v_gate.refusal;
 
   -- The row moved from SQL to code since the runtime looked; nothing ran, and it will ask again.
-  if v_error is null and v_tool.handler is distinct from 'sql' then
+  if v_error is null and coalesce(v_tool.handler, 'typescript') = 'typescript' then
     return jsonb_build_object('outcome', 'moved', 'revision', (v_gate.entry).revision);
   end if;
 
   if v_error is null then
     v_problem := chumbo.refuse_arguments(v_tool.parameters, arguments);
     v_error := case
-      when v_gate.target is null then jsonb_build_object('code', 'tool_unavailable')
+      when v_gate.target is null and v_tool.handler = 'sql' then jsonb_build_object('code', 'tool_unavailable')
       when v_problem is not null then jsonb_build_object('code', 'invalid_arguments', 'message', v_problem)
     end;
   end if;
@@ -2139,6 +2533,7 @@ begin
       else
         v_outcome := 'replayed';
         v_result := v_earlier.result;
+        v_is_whole := v_earlier.is_whole;
         v_replay_of := v_earlier.receipt_id;
       end if;
     end if;
@@ -2147,62 +2542,16 @@ begin
   if v_error is not null then
     v_outcome := 'refused';
   elsif v_outcome = 'ok' then
-    v_path := format('%I, public, extensions, pg_temp', v_tool.target_schema);
-
-    -- A sub-transaction: what a failing tool wrote goes, its receipt stays.
-    begin
-      if v_tool.result_shape = 'void' and v_tool.empty_is_error then
-        v_changed := chumbo.rows_changed();
-      end if;
-      v_answer := chumbo.run(chumbo.call_statement(v_tool, v_gate.target, arguments), arguments, v_path, request);
-      v_value := v_answer -> 'value';
-      v_count := case
-        when v_changed is not null then least(chumbo.rows_changed() - v_changed, 2147483647)
-        when v_tool.result_shape = 'void' then null
-        else (v_answer ->> 'count')::integer
-      end;
-
-      if octet_length(v_answer::text) > 4194304 then
-        raise exception using errcode = 'PT413', message = 'result_too_large';
-      end if;
-      if v_count = 0 and v_tool.empty_is_error then
-        -- Raised, so that whatever it did write goes too: an error always means that nothing happened.
-        raise exception using errcode = 'PT404', message = 'no_rows_changed';
-      end if;
-    exception
-      -- others does not cover a cancelled statement, and that is how a timeout arrives.
-      when others or query_canceled or assert_failure then
-        get stacked diagnostics v_state = returned_sqlstate, v_message = message_text, v_detail = pg_exception_detail,
-          v_hint = pg_exception_hint;
-        v_outcome := 'tool_error';
-        v_error := chumbo.tool_error(v_state, v_message, v_detail, v_hint);
-        if v_error ->> 'code' = 'tool_unavailable' then
-          v_outcome := 'refused';
-        end if;
-        -- The state only: message and detail may hold values.
-        raise log 'chumbo: tool % failed with SQLSTATE %, trace %', v_tool.name, v_state, request ->> 'trace_id';
-    end;
-
-    if v_outcome = 'tool_error' and v_error ->> 'code' = 'invalid_value' then
-      v_problem := chumbo.find_bad_argument(v_tool.parameters, arguments, v_path, request);
-      if v_problem is not null then
-        v_error := jsonb_build_object('code', 'invalid_arguments', 'message', v_problem);
-      end if;
-    end if;
-    perform chumbo.clear_session();
-
+    v_run := chumbo.attempt(v_tool, v_gate.target, arguments, request);
+    v_outcome := v_run.outcome;
+    v_error := v_run.error;
+    v_count := v_run.row_count;
     if v_outcome = 'ok' then
-      if v_tool.result_shape = 'rows' then
-        v_truncated := v_count > v_tool.row_cap;
-        v_count := least(v_count, v_tool.row_cap);
-        v_value := jsonb_build_object('rows', case when v_truncated then v_value - v_tool.row_cap else v_value end)
-          || case when v_truncated then '{"truncated": true}'::jsonb else '{}' end;
-      elsif v_tool.result_shape in ('scalar', 'void') or jsonb_typeof(v_value) <> 'object' then
-        v_value := jsonb_build_object('result', v_value);
-      end if;
-      v_result := v_value::text;
-    else
-      v_count := coalesce(v_count, 0);
+      v_shape := chumbo.shape_result(v_tool, v_run.answer, arguments, request);
+      v_result := v_shape.result;
+      v_is_whole := v_shape.is_whole;
+      v_truncated := v_shape.truncated;
+      v_count := coalesce(v_shape.row_count, v_count);
     end if;
   end if;
 
@@ -2211,17 +2560,17 @@ begin
     round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), v_replay_of);
 
   if v_is_claimed then
-    perform chumbo.settle_key(v_tool.server_id, v_tool.name, request, v_outcome, v_result, (v_receipt ->> 'id')::uuid);
+    perform chumbo.settle_key(v_tool.server_id, v_tool.name, request, v_outcome, v_result, (v_receipt ->> 'id')::uuid, v_is_whole);
   end if;
 
   -- The result travels as text, so that no reader on the way rounds its numbers.
   return jsonb_build_object(
-    'outcome', v_outcome, 'revision', (v_gate.entry).revision, 'result', v_result, 'error', v_error,
+    'outcome', v_outcome, 'revision', (v_gate.entry).revision, 'result', v_result, 'is_whole', v_is_whole, 'error', v_error,
     'truncated', v_truncated, 'row_cap', v_tool.row_cap);
 end;
 $function$;
 alter routine public.chumbo_call(text,text,jsonb,jsonb) owner to postgres;
-comment on routine public.chumbo_call(text,text,jsonb,jsonb) is 'Admits a call of a SQL tool, runs it as its caller and writes its receipt, in one transaction. request holds verified facts only. Returns {outcome: ok, tool_error, refused, replayed or moved; revision; result as JSON text; error {code, message, hint, …}}.';
+comment on routine public.chumbo_call(text,text,jsonb,jsonb) is 'Admits a call of a SQL tool, runs it as its caller and writes its receipt, in one transaction. request holds verified facts only. Returns {outcome: ok, tool_error, refused, replayed or moved; revision; result as JSON text; is_whole; error {code, message, hint, …}}.';
 grant execute on routine public.chumbo_call(text,text,jsonb,jsonb) to chumbo_runtime;
 grant execute on routine public.chumbo_call(text,text,jsonb,jsonb) to service_role;
 
@@ -2246,7 +2595,7 @@ begin
     select
     from chumbo.capabilities as c
     join chumbo.servers as s on s.id = c.server_id
-    where s.slug = chumbo_enter.server and c.kind = any (v_kinds) and c.name = request ->> 'name' and c.handler = 'sql'
+    where s.slug = chumbo_enter.server and c.kind = any (v_kinds) and c.name = request ->> 'name' and c.handler <> 'typescript'
   ) then
     return jsonb_build_object('outcome', 'sql', 'revision', (select s.revision from chumbo.servers as s where s.slug = chumbo_enter.server));
   end if;
@@ -2261,14 +2610,14 @@ begin
     return jsonb_build_object(
         'outcome', 'listed',
         'revision', (v_gate.entry).revision,
-        'server', jsonb_build_object('name', (v_gate.entry).name, 'version', (v_gate.entry).version, 'title', (v_gate.entry).title,
-          'instructions', (v_gate.entry).instructions, 'unregistered', coalesce((v_gate.entry).settings ->> 'unregistered', 'serve')),
+        'server', chumbo.server_facts(v_gate.entry, request),
         'scopes', to_jsonb(v_gate.scopes))
       || case when request ->> 'operation' <> 'list' then '{}' else
         chumbo.list_page(
           (v_gate.entry).id, request ->> 'kind', v_gate.scopes, request ->> 'after',
           coalesce(((v_gate.entry).settings ->> 'page_size')::integer, 100),
-          (request ->> 'known_revision')::bigint is distinct from (v_gate.entry).revision)
+          (request ->> 'known_revision')::bigint is distinct from (v_gate.entry).revision,
+          coalesce((v_gate.entry).settings ->> 'catalog_mode', 'list') = 'search')
       end
       || case when request ? 'code_names'
         then jsonb_build_object('code', chumbo.code_names((v_gate.entry).id, v_kinds, v_gate.scopes, request -> 'code_names'))
@@ -2307,8 +2656,7 @@ begin
   return jsonb_build_object(
     'outcome', case v_outcome when 'open' then 'admitted' else v_outcome end,
     'revision', (v_gate.entry).revision,
-    'server', jsonb_build_object('name', (v_gate.entry).name, 'version', (v_gate.entry).version, 'title', (v_gate.entry).title,
-      'instructions', (v_gate.entry).instructions, 'unregistered', coalesce((v_gate.entry).settings ->> 'unregistered', 'serve')),
+    'server', chumbo.server_facts(v_gate.entry, request),
     'scopes', to_jsonb(v_gate.scopes), 'receipt', v_receipt, 'result', v_result, 'error', v_error);
 end;
 $function$;
@@ -2354,6 +2702,21 @@ alter routine public.chumbo_finish(jsonb) owner to postgres;
 comment on routine public.chumbo_finish(jsonb) is 'Closes open receipts [{id, created_at, outcome, code, row_count, bytes, truncated, duration_ms, capability, kind, result}] and returns how many.';
 grant execute on routine public.chumbo_finish(jsonb) to chumbo_runtime;
 grant execute on routine public.chumbo_finish(jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION public.chumbo_servers()
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (select coalesce(jsonb_agg(s.slug order by s.slug), '[]') from chumbo.servers as s where s.is_enabled);
+end;
+$function$;
+alter routine public.chumbo_servers() owner to postgres;
+comment on routine public.chumbo_servers() is 'The slugs of the enabled servers: what may stand behind the name of the function in a path. No secret, and no one''s rights.';
+grant execute on routine public.chumbo_servers() to chumbo_runtime;
+grant execute on routine public.chumbo_servers() to service_role;
 
 CREATE OR REPLACE FUNCTION public.chumbo_version()
  RETURNS integer

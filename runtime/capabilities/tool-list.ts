@@ -41,7 +41,7 @@ export async function serveToolList(
     // A row whose handler this program does not have cannot run, so it is not offered.
     if (
       definition !== undefined
-      && (entry.handler === 'sql' || facade.tools.get(entry.name)?.enabled === true)
+      && (entry.handler !== 'typescript' || facade.tools.get(entry.name)?.enabled === true)
     ) {
       tools.push(definition)
     }

@@ -35,7 +35,7 @@ export function createCatalogCache(): CatalogCache {
       }
       for (const { id, name, handler, definition } of entries) {
         if (definition !== undefined) definitions.set(id, Object.freeze(definition))
-        if (handler === 'sql') sqlNames.add(name)
+        if (handler !== 'typescript') sqlNames.add(name)
       }
     },
     definition: ({ id }) => definitions.get(id),

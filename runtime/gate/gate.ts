@@ -3,7 +3,7 @@
 import { z } from 'zod'
 
 /** The newest migration this version of the runtime calls. `tests/unit/tooling` holds it against `sql/migrations`. */
-export const requiredSchema = 10
+export const requiredSchema = 11
 
 /** One verified request, as the RPCs take it; built by `request-facts.ts` only. */
 export type RequestFacts = Readonly<Record<string, unknown>>
@@ -24,13 +24,16 @@ const serverFacts = z.object({
   title: z.string().nullable(),
   instructions: z.string().nullable(),
   unregistered: z.enum(['serve', 'refuse']),
+  catalog_mode: z.enum(['list', 'search']),
+  /** How long a client may keep a list. */
+  cache_seconds: z.number(),
 })
 
 const entry = z.object({
   id: z.number(),
   name: z.string(),
   kind: z.string(),
-  handler: z.enum(['sql', 'typescript']),
+  handler: z.enum(['sql', 'table', 'static', 'typescript']),
   definition: z.looseObject({ name: z.string() }).optional(),
 })
 
@@ -42,6 +45,8 @@ export const callAnswer = z.object({
   revision: z.number().nullish(),
   /** JSON text, so that no reader on the way rounds its numbers. */
   result: z.string().nullish(),
+  /** The result is a complete one of the protocol, and not its structured content alone. */
+  is_whole: z.boolean().nullish(),
   error: gateError.nullish(),
   truncated: z.boolean().nullish(),
   row_cap: z.number().nullish(),

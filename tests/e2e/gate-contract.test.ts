@@ -418,7 +418,13 @@ describe.each(['rest', 'direct'] as const)('the %s gate', (name) => {
         })
         expect(answer).toMatchObject({
           outcome: 'listed',
-          server: { name: 'Contract', version: '3.0.0', unregistered: 'serve' },
+          server: {
+            name: 'Contract',
+            version: '3.0.0',
+            unregistered: 'serve',
+            catalog_mode: 'list',
+            cache_seconds: 60,
+          },
           code: { in_code: true },
         })
         expect(answer.code).not.toHaveProperty('elsewhere')

@@ -41,7 +41,7 @@ select results_eq($$ select kind, c.name collate "default", handler, uri, mime_t
 select is((select chumbo.definition(c) from chumbo.capabilities as c where name = 't'),
   '{"name": "t", "title": "T", "description": "Does T.", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}, "_meta": {"a": 1}}',
   'whose definition is what a client sees');
-select is((select chumbo.definition(c) from chumbo.capabilities as c where name = 'rt'), '{"name": "rt"}', 'without the keys that have no value');
+select is((select chumbo.definition(c) from chumbo.capabilities as c where name = 'rt'), '{"name": "rt", "uriTemplate": "app://r/{id}"}', 'without the keys that have no value');
 select chumbo.disable('t', 'demo');
 select is(chumbo.sync_capabilities('{"tools": [{"name": "t", "title": "New", "inputSchema": {"type": "object"}}]}', 'demo'), '{"kept": 1, "removed": 3}',
   'what code no longer defines is removed');

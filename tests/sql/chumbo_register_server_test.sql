@@ -7,7 +7,7 @@ select policy_roles_are('chumbo', 'servers', 'select_runtime', array['chumbo_run
 select table_privs_are('chumbo', 'servers', 'anon', array[]::text[], 'anon has no part in servers');
 select table_privs_are('chumbo', 'servers', 'authenticated', array[]::text[], 'nor has authenticated');
 select table_privs_are('chumbo', 'servers', 'service_role', array['SELECT'], 'service_role reads them');
-select function_privs_are('chumbo', 'register_server', array['text', 'text', 'text', 'text', 'text', 'jsonb'], 'service_role', array[]::text[],
+select function_privs_are('chumbo', 'register_server', array['text', 'text', 'text', 'text', 'text', 'jsonb', 'text'], 'service_role', array[]::text[],
   'servers are registered by migrations only');
 
 select isnt_empty($$ select from chumbo.servers where slug = 'default' and is_enabled $$, 'a project starts with the default server');
@@ -24,7 +24,7 @@ select is((select revision from chumbo.servers where slug = 'demo'), 3::bigint, 
 
 select throws_ok($$ select chumbo.server_id('absent') $$, 'PT404', 'unknown_server', 'an unknown server is told as such');
 select throws_ok($$ select chumbo.server_id(null) $$, 'PT404', 'unknown_server', 'and so is null');
-select throws_like(format('select chumbo.register_server(%L)', slug), '%"servers_slug_is_url_safe"', format('%L cannot stand in a URL', slug))
+select throws_ok(format('select chumbo.register_server(%L)', slug), 'PT400', 'invalid_name', format('%L cannot stand in a URL', slug))
 from unnest(array['', 'Demo', 'a/b', '-a']) as s (slug);
 select throws_like($$ select chumbo.register_server('demo', settings => '{"page_size": 0}') $$, '%"servers_settings_are_known"', 'a page holds something');
 select throws_like($$ select chumbo.register_server('demo', settings => '{"page_sise": 5}') $$, '%"servers_settings_are_known"', 'a misspelt setting is refused');

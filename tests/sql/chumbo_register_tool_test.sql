@@ -7,7 +7,7 @@ select plan(95);
 select policies_are('chumbo', 'capabilities', array['select_runtime'], 'the runtime reads capabilities and nobody writes them');
 select table_privs_are('chumbo', 'capabilities', role, array[]::text[], role || ' has no part in capabilities') from unnest(array['anon', 'authenticated']) as role;
 select table_privs_are('chumbo', 'capabilities', role, array['SELECT'], role || ' reads them') from unnest(array['service_role', 'chumbo_runtime']) as role;
-select function_privs_are('chumbo', 'register_tool', array['text', 'text', 'text', 'text', 'text', 'text[]', 'jsonb', 'integer', 'text', 'boolean'], role,
+select function_privs_are('chumbo', 'register_tool', array['text', 'text', 'text', 'text', 'text', 'text[]', 'jsonb', 'integer', 'text', 'boolean', 'text', 'text', 'text[]', 'integer', 'text', 'text[]', 'boolean', 'text', 'jsonb', 'jsonb'], role,
   array[]::text[], role || ' may not register') from unnest(array['anon', 'authenticated', 'service_role', 'chumbo_runtime']) as role;
 
 -- The smallest registration.
@@ -65,7 +65,8 @@ create function demo.bare() returns record language sql stable as 'select 1, 2';
 create function demo.bare_rows() returns setof record language sql stable as 'select 1, 2';
 create function demo.fires() returns trigger language plpgsql as 'begin return null; end';
 create function demo.classy() returns regclass language sql stable as 'select null::regclass';
-create function demo."a b"() returns integer language sql stable as 'select 1';
+create function demo."Größe"() returns integer language sql stable as 'select 1';
+create function demo."…"() returns integer language sql stable as 'select 1';
 create aggregate demo.total(integer) (sfunc = int4pl, stype = integer);
 select throws_ok(format('select chumbo.register_tool(%L, ''demo'')', target), 'PT404', 'unknown_target', format('%L is no function', target))
 from unnest(array['demo.absent', 'demo.twin(uuid)', 'demo.twin(nothing)', 'demo.twin(', 'count_notes', 'a.b.c', null]) as t (target);
@@ -78,7 +79,7 @@ from (values ('demo.act', 'unsupported_target'), ('demo.total', 'unsupported_tar
   ('demo.many', 'unsupported_parameter'), ('demo.takes_row', 'unsupported_parameter'), ('demo.takes_rows', 'unsupported_parameter'),
   ('demo.takes_class', 'unsupported_parameter'), ('demo.takes_any', 'unsupported_parameter'),
   ('demo.bare', 'undeclared_result'), ('demo.bare_rows', 'undeclared_result'), ('demo.fires', 'unsupported_result'), ('demo.classy', 'unsupported_result'),
-  ('demo."a b"', 'invalid_name')) as t (target, slug);
+  ('demo."…"', 'invalid_name')) as t (target, slug);
 select throws_ok(format('select chumbo.register_tool(''demo.count_notes'', ''demo'', name => %L)', name), 'PT400', 'invalid_name', format('%L is no name', name))
 from unnest(array['', 'a b', 'ä', repeat('a', 65)]) as n (name);
 select throws_ok($$ select chumbo.register_tool('demo.count_notes', 'demo', empty => 'maybe') $$, 'PT400', 'invalid_option', 'empty is ok or error');

@@ -271,6 +271,8 @@ function answerEnter(database: Database, facts: Record<string, unknown>): EnterA
     title: null,
     instructions: null,
     unregistered: 'serve',
+    catalog_mode: 'list',
+    cache_seconds: 60,
     ...database.server,
   }
   const rejection = refusal ?? (facts['rejection'] as GateError | undefined)
