@@ -8,12 +8,10 @@ import {
 } from '@modelcontextprotocol/server'
 
 import { closeReceipt } from './capabilities/boundary.ts'
-import { createCodeCatalog } from './capabilities/code-catalog.ts'
 import type { DefinedTool } from './capabilities/define.ts'
-import type { CodeOptions, ServeOptions } from './capabilities/options.ts'
+import type { CodeOptions } from './capabilities/options.ts'
 import { resolveEnvironment, type EnvironmentOverrides, type EnvironmentVariables } from './environment.ts'
 import { ChumboError, refusal } from './errors.ts'
-import { createCatalogCache } from './gate/catalog-cache.ts'
 import { createDigest } from './gate/digest.ts'
 import { createDirectGate } from './gate/direct.ts'
 import type { Gate } from './gate/gate.ts'
@@ -22,7 +20,7 @@ import { readBackground, readVariables } from './hosts/detect.ts'
 import { createAuthenticator, type AuthenticationEvent, type AuthOptions } from './identity/authenticate.ts'
 import type { Identity } from './identity/principal.ts'
 import { createMessageReader } from './message.ts'
-import { createProtocol, shellOf } from './protocol.ts'
+import { shellOf } from './protocol.ts'
 import { createReceiptQueue } from './receipts.ts'
 import { readBody, withBody, type RequestBody } from './request/body.ts'
 import { sessionRevoked } from './request/challenge.ts'
@@ -32,25 +30,35 @@ import { acceptsEventStream, negotiate, toEventStream, toJson } from './request/
 import { createPublicUrls, type PublicUrls } from './request/public-url.ts'
 import { errorResponse, finishResponse, toChumboError } from './request/respond.ts'
 import { route } from './request/route.ts'
+import { createServers, type Server, type ServerOfCode } from './servers.ts'
 
 /** What happened inside, for a log. Never a token, a key, an argument or a result. */
 export type ChumboEvent = AuthenticationEvent & { readonly traceId?: string }
 
-/** Everything an application decides. Only `server` is needed. */
-export interface SupabaseMcpOptions {
-  /** Name and version shown to clients, and the slug of the row in `chumbo.servers`; the row's own name wins. */
-  readonly server: Implementation & { readonly slug?: string }
-  /** The URL clients use; wins over `CHUMBO_PUBLIC_URL` and what the platform says. */
-  readonly resourceUrl?: string | URL
-  /** Default: `{ mode: 'oauth' }`. */
-  readonly auth?: AuthOptions & { readonly issuer?: string }
+/** What one server offers from code. */
+export interface CodeOfServer {
   /** Tools defined at module scope with `defineTool`. */
   readonly tools?: readonly DefinedTool[]
   /** Registers with the official API, once per request and caller. */
   readonly register?: CodeOptions['register']
+  readonly instructions?: CodeOptions['instructions']
+}
+
+/** Everything an application decides. Only `server` is needed. */
+export interface SupabaseMcpOptions extends CodeOfServer {
+  /** Name and version shown to clients, and the slug of the row in `chumbo.servers`; the row's own name wins. */
+  readonly server: Implementation & { readonly slug?: string }
+  /**
+   * Code of further servers, by slug, each at `/<slug>` behind the path of the function. A server that a migration has
+   * registered needs nothing here: it is served from its rows as soon as they exist.
+   */
+  readonly servers?: Readonly<Record<string, CodeOfServer & { readonly server?: Implementation }>>
+  /** The URL clients use; wins over `CHUMBO_PUBLIC_URL` and what the platform says. */
+  readonly resourceUrl?: string | URL
+  /** Default: `{ mode: 'oauth' }`. */
+  readonly auth?: AuthOptions & { readonly issuer?: string }
   readonly access?: { readonly resolveScopes?: CodeOptions['resolveScopes'] }
   readonly context?: { readonly extend?: CodeOptions['extend'] }
-  readonly instructions?: CodeOptions['instructions']
   readonly cors?: CorsOptions
   readonly limits?: { readonly bodyBytes?: number }
   /** Default: `direct` when `CHUMBO_DB_URL` is set, else `rest`. */
@@ -88,7 +96,7 @@ const longestBatch = 50
  * ```
  */
 export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
-  const { server, auth = { mode: 'oauth' }, cors, limits = {}, tools = [] } = options
+  const { server, auth = { mode: 'oauth' }, cors, limits = {} } = options
   const { slug = 'default', ...serverInfo } = server
   const environment = resolveEnvironment(options.env ?? readVariables(), options.supabase?.env)
   const {
@@ -106,31 +114,31 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
 
   const gate: Gate =
     (options.gate ?? (environment.databaseUrl === undefined ? 'rest' : 'direct')) === 'direct'
-      ? createDirectGate({ url: requireDatabaseUrl(environment.databaseUrl), server: slug })
-      : createRestGate({ environment, server: slug, fetch: options.supabase?.fetch })
+      ? createDirectGate({ url: requireDatabaseUrl(environment.databaseUrl) })
+      : createRestGate({ environment, fetch: options.supabase?.fetch })
   const receipts = createReceiptQueue({
     gate,
     background: readBackground(),
     onError: (error) => report(error, 'receipts'),
   })
-  const serving: ServeOptions = {
-    serverInfo,
-    environment,
-    fetch: options.supabase?.fetch,
-    gate,
-    cache: createCatalogCache(),
-    catalog: createCodeCatalog(),
-    receipts,
-    code: {
-      tools,
-      register: options.register,
-      resolveScopes: options.access?.resolveScopes,
-      extend: options.context?.extend,
-      instructions: options.instructions,
-    },
-    onError: report,
-  }
-  for (const { definition } of tools) serving.catalog.learn({ kind: 'tool', name: definition.name })
+  const codeOf = ({ tools = [], register, instructions }: CodeOfServer): CodeOptions => ({
+    tools,
+    register,
+    instructions,
+    resolveScopes: options.access?.resolveScopes,
+    extend: options.context?.extend,
+  })
+  const servers = createServers({
+    mainSlug: slug,
+    main: { info: serverInfo, code: codeOf(options) },
+    others: new Map(
+      Object.entries(options.servers ?? {}).map(([other, { server: info = serverInfo, ...code }]) => {
+        const entry: ServerOfCode = { info, code: codeOf(code) }
+        return [other, entry]
+      }),
+    ),
+    shared: { environment, fetch: options.supabase?.fetch, gate, receipts, onError: report },
+  })
   // Moves the building of the SDK's wire schemas out of the first request.
   preloadSchemas()
 
@@ -141,7 +149,6 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
   })
   const authenticator = createAuthenticator({ auth, environment, log })
   const reader = createMessageReader({ digest: createDigest(environment) })
-  const protocol = createProtocol(serving)
   const routeOptions = {
     resourceUrl: options.resourceUrl === undefined ? environment.publicUrl : String(options.resourceUrl),
   }
@@ -153,10 +160,12 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
     if (request.method === 'OPTIONS')
       return preflightResponse(isMetadata ? ['GET', 'OPTIONS'] : ['POST', 'OPTIONS'])
 
-    const urls = resolveUrls(request, target.functionName)
+    const asked = target.slug === undefined ? servers.main : await servers.find(target.slug)
+    if (asked === undefined) throw refusal('not_found')
+    const urls = resolveUrls(request, target.functionName, target.slug)
     if (isMetadata) {
       if (!authenticator.hasDiscovery) throw refusal('not_found')
-      return metadataResponse(request, { urls, resourceName: serverInfo.title ?? serverInfo.name })
+      return metadataResponse(request, { urls, resourceName: asked.info.title ?? asked.info.name })
     }
     if (request.method !== 'POST')
       throw refusal('method_not_allowed', { headers: { Allow: 'POST, OPTIONS' } })
@@ -166,7 +175,7 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
     const format = negotiate(accept)
     if (format === 'none') throw refusal('not_acceptable')
     const body = await readBody(request, limits.bodyBytes)
-    const response = await answerBody(body, { request, identity, traceId, urls })
+    const response = await answerBody(body, { request, identity, traceId, urls, server: asked })
     const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
     if (format === 'sse') return isJson && response.ok ? toEventStream(response) : response
     return isJson || acceptsEventStream(accept) ? response : toJson(response)
@@ -177,10 +186,14 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
     readonly identity: Identity
     readonly traceId: string
     readonly urls: PublicUrls
+    readonly server: Server
   }
 
   async function answerBody(body: RequestBody, arrival: Arrival): Promise<Response> {
-    const { request } = arrival
+    const {
+      request,
+      server: { protocol },
+    } = arrival
     // What is not JSON, or not sent as JSON, is the SDK's to refuse.
     if (body.kind === 'invalid') return protocol.modern(withBody(request, body.text), undefined)
     if (!Array.isArray(body.value)) return answerMessage(body, body.value, arrival)
@@ -216,10 +229,11 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
   async function answerMessage(
     body: RequestBody & { readonly kind: 'json' },
     message: unknown,
-    { request, identity, traceId, urls }: Arrival,
+    { request, identity, traceId, urls, server: { slug: asked, protocol } }: Arrival,
     isAlone = true,
   ): Promise<Response> {
     const exchange = await reader.read(message, {
+      server: asked,
       request: shellOf(request),
       identity,
       traceId,
@@ -257,11 +271,11 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
       return finishResponse(response, { request, traceId, cors })
     },
     async close() {
-      await protocol.close()
+      await servers.close()
       await receipts.drain()
       await gate.close()
     },
-    notify: protocol.notify,
+    notify: servers.main.protocol.notify,
   }
 }
 

@@ -13,6 +13,8 @@ export const idempotencyMetaKey = 'dev.chumbo/idempotency-key'
 
 /** What arrives with a message. */
 export interface MessageSource {
+  /** The slug of the server asked. */
+  readonly server: string
   readonly request: Request
   readonly identity: Identity
   readonly traceId: string
@@ -31,7 +33,7 @@ export interface MessageReader {
 /** Builds the reader of a deployment. */
 export function createMessageReader({ digest }: { readonly digest: Digest }): MessageReader {
   return {
-    async read(message, { request, identity, traceId, exact, idempotencyHeader }) {
+    async read(message, { server, request, identity, traceId, exact, idempotencyHeader }) {
       const { method, params } = partsOf(message)
       const meta = isRecord(params['_meta']) ? params['_meta'] : {}
       const isCall = method === 'tools/call'
@@ -47,6 +49,7 @@ export function createMessageReader({ digest }: { readonly digest: Digest }): Me
         isNamed && name === '' ? { code: 'unknown_capability' } : undefined
 
       const facts = requestFacts(identity, {
+        server,
         traceId,
         runtimeVersion: version,
         protocol: request.headers.get('mcp-protocol-version') ?? undefined,

@@ -43,6 +43,7 @@ export function createProtocol(serving: ServeOptions): Protocol {
   return {
     async serve(exchange, message) {
       if (await isLegacyRequest(exchange.request, message)) return legacy(exchange, message)
+      exchange.isModern = true
       exchanges.set(exchange.request, exchange)
       return handler.fetch(exchange.request, { parsedBody: message })
     },

@@ -17,6 +17,8 @@ export interface Exchange {
   readonly facts: RequestFacts
   /** The arguments of a tool call as JSON text, every digit kept. */
   readonly argumentsText: () => string
+  /** The message is of the 2026-07-28 revision, whose clients keep what they are told they may. */
+  isModern?: boolean
   /** Set when the whole response has to be an HTTP error: an outage, an ended session. */
   httpError?: ChumboError
   /** Seconds for `Retry-After` beside a tool error. */

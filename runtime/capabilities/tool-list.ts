@@ -14,6 +14,8 @@ import type { Description } from './describe.ts'
 /** What a list is made from. */
 export interface ToolListOptions {
   readonly cache: CatalogCache
+  /** The client keeps lists for as long as it is told. */
+  readonly mayKeep: boolean
   readonly list: (
     after: string | undefined,
     knownRevision: number | undefined,
@@ -24,7 +26,7 @@ export interface ToolListOptions {
 /** Answers `tools/list`. Pages end, hold no name twice, and equal what the caller can call. */
 export async function serveToolList(
   cursor: string | undefined,
-  { cache, list }: ToolListOptions,
+  { cache, mayKeep, list }: ToolListOptions,
 ): Promise<ListToolsResult> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor)
   let description = await list(after, cache.revision(), 1)
@@ -56,6 +58,8 @@ export async function serveToolList(
     // Rows were checked when they were registered, and code when it was converted.
     tools: tools as unknown as ListToolsResult['tools'],
     ...(answer.next == null ? {} : { nextCursor: encodeCursor(answer.next) }),
+    // How long a change may go unnoticed by a client that keeps lists. Private is what the SDK says unless told otherwise.
+    ...(!mayKeep || answer.server == null ? {} : { ttlMs: answer.server.cache_seconds * 1_000 }),
   }
 }
 

@@ -5,14 +5,13 @@ import postgres from 'postgres'
 import { ChumboError, refusal } from '../errors.ts'
 import { openSocket } from '../hosts/socket.ts'
 import { createClientStack } from './client-stack.ts'
-import { callAnswer, enterAnswer, type Gate } from './gate.ts'
+import { callAnswer, enterAnswer, serversAnswer, type Gate } from './gate.ts'
 import { schemaOutdated, toGateError } from './gate-error.ts'
 
 /** What the gate over a connection is made of. */
 export interface DirectGateOptions {
   /** `postgres://` URL of a login that is a member of anon, authenticated and chumbo_runtime, and of nothing else. */
   readonly url: string
-  readonly server: string
   /** Connections at most. Every isolate has its own, and the smallest database takes 60. */
   readonly max?: number
   readonly statementTimeoutMs?: number
@@ -41,7 +40,6 @@ const transport = { socket: openSocket }
 /** Opens the gate over a connection; nothing connects before the first call. */
 export function createDirectGate({
   url,
-  server,
   max = 5,
   statementTimeoutMs = 8_000,
 }: DirectGateOptions): DirectGate {
@@ -160,7 +158,7 @@ export function createDirectGate({
       const facts = JSON.stringify(request)
       const answer = await rpc(
         (connection) => connection`
-          select public.chumbo_call(${server}, ${capability}, ${argumentsText}::text::jsonb, ${facts}::text::jsonb)::text as answer`,
+          select public.chumbo_call(${request.server}, ${capability}, ${argumentsText}::text::jsonb, ${facts}::text::jsonb)::text as answer`,
       )
       return callAnswer.parse(answer)
     },
@@ -168,9 +166,14 @@ export function createDirectGate({
       const facts = JSON.stringify(request)
       const answer = await rpc(
         (connection) =>
-          connection`select public.chumbo_enter(${server}, ${facts}::text::jsonb)::text as answer`,
+          connection`select public.chumbo_enter(${request.server}, ${facts}::text::jsonb)::text as answer`,
       )
       return enterAnswer.parse(answer)
+    },
+    async servers() {
+      return serversAnswer.parse(
+        await rpc((connection) => connection`select public.chumbo_servers()::text as answer`),
+      )
     },
     async finish(receipts) {
       const list = JSON.stringify(receipts)

@@ -6,7 +6,10 @@ import { z } from 'zod'
 export const requiredSchema = 11
 
 /** One verified request, as the RPCs take it; built by `request-facts.ts` only. */
-export type RequestFacts = Readonly<Record<string, unknown>>
+export type RequestFacts = Readonly<Record<string, unknown>> & {
+  /** The slug of the server asked. */
+  readonly server: string
+}
 
 const gateError = z.looseObject({
   code: z.string(),
@@ -38,6 +41,9 @@ const entry = z.object({
 })
 
 const receiptHandle = z.object({ id: z.string(), created_at: z.string() })
+
+/** What `chumbo_servers` returns. */
+export const serversAnswer = z.array(z.string())
 
 /** What `chumbo_call` returns. */
 export const callAnswer = z.object({
@@ -106,6 +112,8 @@ export interface Gate {
   readonly call: (input: CallInput) => Promise<CallAnswer>
   /** Admits what code answers: one round trip. */
   readonly enter: (request: RequestFacts) => Promise<EnterAnswer>
+  /** The slugs of the servers that can be asked. */
+  readonly servers: () => Promise<readonly string[]>
   /** Closes receipts that `enter` opened. */
   readonly finish: (receipts: readonly FinishedReceipt[]) => Promise<void>
   readonly close: () => Promise<void>

@@ -5,6 +5,8 @@ import { requiredSchema, type GateError, type RequestFacts } from './gate.ts'
 
 /** What a request brings beside its caller. */
 export interface MessageFacts {
+  /** The slug of the server asked. */
+  readonly server: string
   readonly traceId: string
   readonly runtimeVersion: string
   readonly protocol?: string | undefined
@@ -23,6 +25,7 @@ export function requestFacts(identity: Identity, message: MessageFacts): Request
   const ids = [user?.id, clientId, sessionId].filter((id) => id !== undefined)
   const rejection = ids.every((id) => uuid.test(id)) ? message.rejection : { code: 'session_revoked' }
   return {
+    server: message.server,
     requires: requiredSchema,
     subject,
     ...(rejection?.code === 'session_revoked'

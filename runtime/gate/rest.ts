@@ -5,13 +5,12 @@ import { createAdminClient } from '@supabase/server/core'
 import { toSupabaseEnv, type Environment } from '../environment.ts'
 import { refusal } from '../errors.ts'
 import { parseExact } from '../exact-json.ts'
-import { callAnswer, enterAnswer, type Gate } from './gate.ts'
+import { callAnswer, enterAnswer, serversAnswer, type Gate } from './gate.ts'
 import { schemaOutdated, toGateError } from './gate-error.ts'
 
 /** What the gate over the Data API is made of. */
 export interface RestGateOptions {
   readonly environment: Environment
-  readonly server: string
   readonly fetch?: typeof fetch | undefined
   /** Milliseconds after which a silent Data API counts as away. Postgres itself gives up earlier, at its own timeout. */
   readonly timeoutMs?: number
@@ -22,7 +21,7 @@ export interface RestGateOptions {
  *
  * @throws {ChumboError} `server_misconfigured` without a secret key.
  */
-export function createRestGate({ environment, server, fetch, timeoutMs = 30_000 }: RestGateOptions): Gate {
+export function createRestGate({ environment, fetch, timeoutMs = 30_000 }: RestGateOptions): Gate {
   const [keyName] = 'default' in environment.secretKeys ? ['default'] : Object.keys(environment.secretKeys)
   if (keyName === undefined) {
     throw refusal('server_misconfigured', {
@@ -60,11 +59,14 @@ export function createRestGate({ environment, server, fetch, timeoutMs = 30_000 
   return {
     name: 'rest',
     async call({ capability, argumentsText, request }) {
-      const parameters = { server, capability, arguments: parseExact(argumentsText), request }
+      const parameters = { server: request.server, capability, arguments: parseExact(argumentsText), request }
       return callAnswer.parse(await rpc('chumbo_call', parameters))
     },
     async enter(request) {
-      return enterAnswer.parse(await rpc('chumbo_enter', { server, request }))
+      return enterAnswer.parse(await rpc('chumbo_enter', { server: request.server, request }))
+    },
+    async servers() {
+      return serversAnswer.parse(await rpc('chumbo_servers', {}))
     },
     async finish(receipts) {
       await rpc('chumbo_finish', { receipts })

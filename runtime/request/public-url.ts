@@ -24,8 +24,12 @@ export interface PublicUrlOptions {
   readonly issuer?: string | undefined
 }
 
-/** Resolves the addresses for one request; `functionName` comes from the route. */
-export type ResolvePublicUrls = (request: Request, functionName: string | undefined) => PublicUrls
+/** Resolves the addresses for one request; `functionName` and `slug` come from the route. */
+export type ResolvePublicUrls = (
+  request: Request,
+  functionName: string | undefined,
+  slug?: string,
+) => PublicUrls
 
 /**
  * Checks the configured addresses once and returns the resolver for each request. What is configured wins; a request
@@ -44,10 +48,11 @@ export function createPublicUrls({ environment, resourceUrl, issuer }: PublicUrl
   if (issuer !== undefined) checkIssuer(issuer)
   const fixedOrigin = environment.publicOrigin ?? reachable(environment.projectUrl)
 
-  return function resolvePublicUrls(request, functionName) {
+  return function resolvePublicUrls(request, functionName, slug) {
     const requested = fixedOrigin === undefined ? loopbackOrigin(request) : undefined
     const origin = fixedOrigin ?? requested
-    const resource = configured ?? deriveResource(request, { environment, origin, functionName })
+    const own = configured ?? deriveResource(request, { environment, origin, functionName })
+    const resource = slug === undefined ? own : `${own}/${slug}`
     const issuerBase = fixedOrigin ?? projectOriginOf(configured) ?? (requested && authSpelling(requested))
     const advertised = issuer ?? (issuerBase === undefined ? undefined : `${issuerBase}/auth/v1`)
     if (advertised === undefined) throw unknownAddress()

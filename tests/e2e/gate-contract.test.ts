@@ -148,6 +148,7 @@ interface Asked {
 
 function factsOf({ who = identities.alice, key, digest, rejection, traceId }: Asked = {}): RequestFacts {
   return requestFacts(who, {
+    server: 'contract',
     traceId: traceId ?? crypto.randomUUID(),
     runtimeVersion: 'test',
     idempotencyKeyHash: key,
@@ -201,8 +202,8 @@ describe.each(['rest', 'direct'] as const)('the %s gate', (name) => {
   ): Gate {
     const gate =
       name === 'rest'
-        ? createRestGate({ environment: environmentOf(), server: 'contract' })
-        : createDirectGate({ url: stack.directUrl, server: 'contract', ...options })
+        ? createRestGate({ environment: environmentOf() })
+        : createDirectGate({ url: stack.directUrl, ...options })
     opened.push(gate)
     return gate
   }
@@ -667,7 +668,7 @@ describe('a call through a connection', () => {
     const url = new URL(stack.directUrl)
     const proxy = await startRoundTripProxy(Number(url.port))
     url.port = String(proxy.port)
-    const gate = createDirectGate({ url: url.href, server: 'contract', max: 1 })
+    const gate = createDirectGate({ url: url.href, max: 1 })
     const call = (tool: string, args: object) =>
       gate.call({ capability: tool, argumentsText: JSON.stringify(args), request: factsOf() })
 

@@ -52,6 +52,8 @@ export interface Database {
   revision: number
   pageSize: number
   server: Partial<ServerFacts>
+  /** Slugs of the servers registered beside the one of the code. */
+  slugs: string[]
   /** Scopes a caller holds. */
   scopesOf: (facts: Record<string, unknown>) => readonly string[]
   /** Refuses everything. */
@@ -97,6 +99,7 @@ export async function createProject(rows: Row[] = []): Promise<Project> {
     revision: 1,
     pageSize: 100,
     server: {},
+    slugs: [],
     scopesOf: () => [],
     refusal: undefined,
     outage: undefined,
@@ -244,6 +247,7 @@ async function answer(database: Database, { rpc, body, text }: Trip): Promise<un
     return 1
   }
   if (rpc === 'chumbo_version') return 10
+  if (rpc === 'chumbo_servers') return database.slugs
   const facts = body['request'] as Record<string, unknown>
   return rpc === 'chumbo_call' ? answerCall(database, { body, text, facts }) : answerEnter(database, facts)
 }

@@ -191,7 +191,7 @@ describe('a whole request is refused', () => {
     expect(response.status).toBe(503)
     const { error } = await read(response)
     expect(error).toMatchObject({ data: { code: 'schema_outdated' } })
-    expect(error?.message).toMatch(/needs version 11 .* found version 9/)
+    expect(error?.message).toMatch(/needs version 11 .* found version 10/)
   })
 
   it('by a server that does not exist', async () => {

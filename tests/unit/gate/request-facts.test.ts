@@ -19,13 +19,14 @@ const identityOf = (claims: Record<string, unknown>) =>
     } as unknown as UserClaims,
     { mode: 'oauth', strategy: 'oauth', token: 'the.raw.token' },
   )
-const message = { traceId: 'trace', runtimeVersion: '0.1.0' }
+const message = { server: 'acme', traceId: 'trace', runtimeVersion: '0.1.0' }
 
 describe('the facts of a request', () => {
   it('are the caller, the client, the session and the claims', () => {
     expect(
       requestFacts(identityOf({ scope: 'openid email' }), { ...message, protocol: '2026-07-28' }),
     ).toMatchObject({
+      server: 'acme',
       requires: requiredSchema,
       subject: id('a'),
       user_id: id('a'),

@@ -7,10 +7,11 @@ import { createRestGate } from '../../../runtime/gate/rest.ts'
 const environment = (keys: string) =>
   resolveEnvironment({ SUPABASE_URL: 'https://project.example', SUPABASE_SECRET_KEYS: keys })
 
+const asked = { server: 'acme' }
+
 function gateOver(fetch: typeof globalThis.fetch, timeoutMs?: number) {
   return createRestGate({
     environment: environment('{"web":"sb_secret_web","default":"sb_secret_default"}'),
-    server: 'acme',
     fetch,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   })
@@ -27,25 +28,25 @@ describe('the gate over the Data API', () => {
     await gate.call({
       capability: 'echo',
       argumentsText: '{"p":9007199254740993}',
-      request: { subject: 'x' },
+      request: { server: 'acme', subject: 'x' },
     })
 
     expect(sent?.url).toBe('https://project.example/rest/v1/rpc/chumbo_call')
     expect(sent?.headers.get('apikey')).toBe('sb_secret_default')
     expect(await sent?.text()).toBe(
-      '{"server":"acme","capability":"echo","arguments":{"p":9007199254740993},"request":{"subject":"x"}}',
+      '{"server":"acme","capability":"echo","arguments":{"p":9007199254740993},"request":{"server":"acme","subject":"x"}}',
     )
   })
 
   it('asks once, whatever comes back', async () => {
-    let asked = 0
+    let times = 0
     const gate = gateOver(async () => {
-      asked += 1
+      times += 1
       return new Response('', { status: 503 })
     })
 
-    await expect(gate.enter({})).rejects.toMatchObject({ code: 'database_unavailable' })
-    expect(asked).toBe(1)
+    await expect(gate.enter(asked)).rejects.toMatchObject({ code: 'database_unavailable' })
+    expect(times).toBe(1)
   })
 
   it('does not wait for ever', async () => {
@@ -57,7 +58,7 @@ describe('the gate over the Data API', () => {
       20,
     )
 
-    await expect(gate.call({ capability: 'x', argumentsText: '{}', request: {} })).rejects.toMatchObject({
+    await expect(gate.call({ capability: 'x', argumentsText: '{}', request: asked })).rejects.toMatchObject({
       code: 'database_unavailable',
     })
   })
@@ -68,8 +69,8 @@ describe('the gate over the Data API', () => {
   ])('takes %s for a fault and not for a result', async (_label, answer) => {
     const gate = gateOver(async () => Response.json(answer))
 
-    await expect(gate.call({ capability: 'x', argumentsText: '{}', request: {} })).rejects.toThrow()
-    await expect(gate.enter({})).rejects.toThrow()
+    await expect(gate.call({ capability: 'x', argumentsText: '{}', request: asked })).rejects.toThrow()
+    await expect(gate.enter(asked)).rejects.toThrow()
   })
 
   it('asks a database that lacks the function for its version, and lives with no answer', async () => {
@@ -81,17 +82,17 @@ describe('the gate over the Data API', () => {
     )
     const empty = gateOver(async () => missing.clone())
 
-    await expect(old.enter({})).rejects.toMatchObject({
+    await expect(old.enter(asked)).rejects.toMatchObject({
       message: expect.stringMatching(/found version 7/) as string,
     })
-    await expect(empty.enter({})).rejects.toMatchObject({
+    await expect(empty.enter(asked)).rejects.toMatchObject({
       message: expect.stringMatching(/found an older one/) as string,
     })
   })
 
   it('uses the only key there is, and refuses to start without one', () => {
-    expect(() => createRestGate({ environment: environment('{"web":"x"}'), server: 'a' })).not.toThrow()
-    expect(() => createRestGate({ environment: environment('{}'), server: 'a' })).toThrow(
+    expect(() => createRestGate({ environment: environment('{"web":"x"}') })).not.toThrow()
+    expect(() => createRestGate({ environment: environment('{}') })).toThrow(
       expect.objectContaining({ code: 'server_misconfigured' }),
     )
   })

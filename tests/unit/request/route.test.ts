@@ -37,16 +37,34 @@ describe('route', () => {
   })
 
   it.each([
-    '/mcp/unknown',
+    ['/mcp/billing', { kind: 'mcp', functionName: 'mcp', slug: 'billing' }],
+    ['/mcp/mcp', { kind: 'mcp', functionName: 'mcp', slug: 'mcp' }],
+    ['/functions/v1/mcp/billing/', { kind: 'mcp', functionName: 'mcp', slug: 'billing' }],
+    ['/mcp/billing/oauth-protected-resource', { kind: 'metadata', functionName: 'mcp', slug: 'billing' }],
+    [
+      '/mcp/billing/.well-known/oauth-protected-resource',
+      { kind: 'metadata', functionName: 'mcp', slug: 'billing' },
+    ],
+    [
+      '/.well-known/oauth-protected-resource/functions/v1/mcp/billing',
+      { kind: 'metadata', functionName: 'mcp', slug: 'billing' },
+    ],
+  ])('leaves to the database whether there is a server at %s', (path, expected) => {
+    expect(at(path)).toEqual(expected)
+  })
+
+  it.each([
+    '/mcp/billing/more',
+    '/mcp/Billing',
+    '/mcp/a_b',
     '/mcp/oauth-protected-resource/more',
     '/mcp/.well-known',
     '/mcp/.well-known/openid-configuration',
-    '/mcp/mcp',
     '/functions/v1',
-    '/functions/v1/mcp/unknown',
+    '/functions/v1/mcp/unknown/more',
     '/oauth-protected-resource/more',
     '/.well-known/oauth-authorization-server',
-    '/.well-known/oauth-protected-resource/mcp/unknown',
+    '/.well-known/oauth-protected-resource/mcp/unknown/more',
     '/.well-known/oauth-protected-resource/mcp/oauth-protected-resource',
     '/.well-known',
   ])('knows nothing at %s', (path) => {
@@ -57,7 +75,8 @@ describe('route', () => {
     ['/api/mcp', { kind: 'mcp', functionName: 'mcp' }],
     ['/api/mcp/oauth-protected-resource', { kind: 'metadata', functionName: 'mcp' }],
     ['/.well-known/oauth-protected-resource/api/mcp', { kind: 'metadata', functionName: 'mcp' }],
-    ['/api/mcp/unknown', { kind: 'unknown' }],
+    ['/api/mcp/unknown/more', { kind: 'unknown' }],
+    ['/api/mcp/billing', { kind: 'mcp', functionName: 'mcp', slug: 'billing' }],
     ['/api/other', { kind: 'unknown' }],
     ['/mcp', { kind: 'mcp', functionName: 'mcp' }],
   ])('follows the configured resource to a deeper mount: %s', (path, expected) => {
