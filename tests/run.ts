@@ -7,6 +7,7 @@ import { repositoryRoot } from './support/repository.ts'
 import {
   addCounts,
   allOf,
+  casesSuite,
   commandSuite,
   denoCheckSuite,
   denoSuite,
@@ -30,6 +31,7 @@ const suites: Readonly<Record<string, Suite>> = {
   edge: allOf([...edgeEntries().map(denoCheckSuite), denoSuite('tests/edge')]),
   stack: vitestSuite('stack'),
   e2e: vitestSuite('e2e'),
+  cases: casesSuite(),
   crash: vitestSuite('crash'),
   package: vitestSuite('package'),
 }

@@ -57,6 +57,17 @@ export function denoCheckSuite(entry: string): Suite {
   return commandSuite('deno', ['check', ...denoResolution, ...checkoutImports, entry])
 }
 
+/** The handed cases, each one test; those whose subject does not exist yet are told and not counted. */
+export function casesSuite(): Suite {
+  return async (env) =>
+    withReportFile(async (report) => {
+      const code = await run('node', ['tests/cases/run.ts', `--report=${report}`], env)
+      const verdicts = Object.values(JSON.parse(readReport(report) || '{}') as Record<string, string>)
+      const of = (verdict: string) => verdicts.filter((one) => one === verdict).length
+      return settle(code, { passed: of('pass'), failed: of('fail'), skipped: 0 })
+    })
+}
+
 /** What makes Deno read the packages npm installed, and nothing from a network. */
 export const denoResolution = ['--cached-only', '--no-lock', '--node-modules-dir=manual'] as const
 
