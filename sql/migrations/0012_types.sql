@@ -20,7 +20,8 @@ begin
 end;
 $$;
 comment on function chumbo.base_type(oid, integer) is 'What a domain stands for in the end, with the length or precision that it fixes; any other type itself.';
-revoke all on function chumbo.base_type(oid, integer) from public, anon, authenticated, service_role;
+revoke all on function chumbo.base_type(oid, integer) from public, anon, authenticated;
+grant execute on function chumbo.base_type(oid, integer) to service_role, chumbo_runtime;
 
 create or replace function chumbo.type_kind(type_id oid)
   returns text
@@ -45,7 +46,8 @@ end;
 $$;
 comment on function chumbo.type_kind(oid) is
   'What JSON a type is read from: number (or its digits as a string), string, boolean, array, object, or any.';
-revoke all on function chumbo.type_kind(oid) from public, anon, authenticated, service_role;
+revoke all on function chumbo.type_kind(oid) from public, anon, authenticated;
+grant execute on function chumbo.type_kind(oid) to service_role, chumbo_runtime;
 
 create or replace function chumbo.type_comment(type_id oid)
   returns text
@@ -59,7 +61,8 @@ as $$
   where t.oid = type_id and t.typnamespace <> 'pg_catalog'::regnamespace
 $$;
 comment on function chumbo.type_comment(oid) is 'What an application says of a type of its own; of a row type also what it says of the table.';
-revoke all on function chumbo.type_comment(oid) from public, anon, authenticated, service_role;
+revoke all on function chumbo.type_comment(oid) from public, anon, authenticated;
+grant execute on function chumbo.type_comment(oid) to service_role, chumbo_runtime;
 
 create or replace function chumbo.text_form(type_id oid)
   returns text
@@ -133,7 +136,8 @@ as $$
 $$;
 comment on function chumbo.scalar_schema(oid, integer) is
   'The JSON Schema of a type that has no parts. int8 and numeric are strings of digits; whatever else has no form of its own is text.';
-revoke all on function chumbo.scalar_schema(oid, integer) from public, anon, authenticated, service_role;
+revoke all on function chumbo.scalar_schema(oid, integer) from public, anon, authenticated;
+grant execute on function chumbo.scalar_schema(oid, integer) to service_role, chumbo_runtime;
 
 create or replace function chumbo.split_conditions(expression text)
   returns text[]
@@ -367,9 +371,7 @@ $$;
 comment on function chumbo.nest_items(jsonb, integer) is 'The schema of an array with so many dimensions, from that of one with a single dimension.';
 revoke all on function chumbo.nest_items(jsonb, integer) from public, anon, authenticated, service_role;
 
--- Its place is taken by the function of the same name that knows lengths and depths.
-drop function if exists chumbo.type_schema(oid);
-create or replace function chumbo.type_schema(type_id oid, type_modifier integer default -1, depth integer default 1)
+create or replace function chumbo.argument_schema(type_id oid, type_modifier integer default -1, depth integer default 1)
   returns jsonb
   language plpgsql stable
   security invoker
@@ -391,7 +393,7 @@ begin
   elsif v_type.typtype = 'd' then
     v_base := chumbo.base_type(type_id);
     v_schema := chumbo.apply_rules(
-      chumbo.type_schema(v_type.typbasetype, v_type.typtypmod, depth), chumbo.domain_rules(type_id), v_base.type_id);
+      chumbo.argument_schema(v_type.typbasetype, v_type.typtypmod, depth), chumbo.domain_rules(type_id), v_base.type_id);
     return case when v_type.typndims > 1 then chumbo.nest_items(v_schema, v_type.typndims) else v_schema end || v_comment;
   elsif v_type.typtype = 'c' then
     -- Postgres lets no type contain itself; what nests deeper than this is described as any object and still read field by field.
@@ -409,12 +411,12 @@ begin
           jsonb_agg(a.attname order by a.attnum) filter (where chumbo.is_required(a.atttypid)), '[]'),
         'additionalProperties', false)
       from pg_catalog.pg_attribute as a
-      cross join lateral (select chumbo.type_schema(a.atttypid, a.atttypmod, type_schema.depth + 1) as schema) as f
+      cross join lateral (select chumbo.argument_schema(a.atttypid, a.atttypmod, argument_schema.depth + 1) as schema) as f
       cross join lateral (select col_description(a.attrelid, a.attnum) as text) as c
       where a.attrelid = v_type.typrelid and a.attnum > 0 and not a.attisdropped
     ) || v_comment;
   elsif v_type.typcategory = 'A' then
-    v_schema := chumbo.type_schema(v_type.typelem, type_modifier, depth);
+    v_schema := chumbo.argument_schema(v_type.typelem, type_modifier, depth);
     return jsonb_build_object('type', 'array', 'items', v_schema);
   end if;
 
@@ -423,9 +425,9 @@ begin
   return v_schema || case when v_words is null then '{}' else jsonb_build_object('description', v_words) end || v_comment;
 end;
 $$;
-comment on function chumbo.type_schema(oid, integer, integer) is
+comment on function chumbo.argument_schema(oid, integer, integer) is
   'The JSON Schema of what a client sends for a type: closed objects, items on every array, no reference and no union; null when refuse_type refuses it.';
-revoke all on function chumbo.type_schema(oid, integer, integer) from public, anon, authenticated, service_role;
+revoke all on function chumbo.argument_schema(oid, integer, integer) from public, anon, authenticated, service_role;
 
 create or replace function chumbo.is_required(type_id oid)
   returns boolean
@@ -557,7 +559,38 @@ end;
 $$;
 comment on function chumbo.value_schema(oid, integer, integer) is
   'The JSON Schema of a value of a type in a result, null admitted: objects open, arrays of any number of dimensions; null for pseudo and reg types.';
-revoke all on function chumbo.value_schema(oid, integer, integer) from public, anon, authenticated, service_role;
+revoke all on function chumbo.value_schema(oid, integer, integer) from public, anon, authenticated;
+grant execute on function chumbo.value_schema(oid, integer, integer) to service_role, chumbo_runtime;
+
+create or replace function chumbo.type_schema(type_id oid)
+  returns jsonb
+  language plpgsql stable
+  security invoker
+  set search_path = ''
+as $$
+begin
+  return chumbo.value_schema(type_id);
+end;
+$$;
+comment on function chumbo.type_schema(oid) is 'value_schema of a type without a length or precision.';
+revoke all on function chumbo.type_schema(oid) from public, anon, authenticated;
+grant execute on function chumbo.type_schema(oid) to service_role, chumbo_runtime;
+
+create or replace function chumbo.nullable_schema(schema jsonb)
+  returns jsonb
+  language sql immutable
+  security invoker
+  set search_path = ''
+as $$
+  select case
+    when not schema ? 'type' or schema -> 'type' ? 'null' and jsonb_typeof(schema -> 'type') = 'array' then schema
+    else (schema - 'format')
+      || jsonb_build_object('type', jsonb_build_array(schema -> 'type', 'null'))
+      || case when schema ? 'enum' then jsonb_build_object('enum', (schema -> 'enum') || 'null'::jsonb) else '{}' end
+  end
+$$;
+comment on function chumbo.nullable_schema(jsonb) is 'The same schema, null admitted.';
+revoke all on function chumbo.nullable_schema(jsonb) from public, anon, authenticated, service_role;
 
 -- 2. How a value leaves.
 
@@ -584,7 +617,8 @@ begin
 end;
 $$;
 comment on function chumbo.has_wide_number(oid) is 'Whether values of the type hold an int8 or numeric at any depth.';
-revoke all on function chumbo.has_wide_number(oid) from public, anon, authenticated, service_role;
+revoke all on function chumbo.has_wide_number(oid) from public, anon, authenticated;
+grant execute on function chumbo.has_wide_number(oid) to service_role, chumbo_runtime;
 
 create or replace function chumbo.json_expression(type_id oid, value text)
   returns text
@@ -638,7 +672,8 @@ end;
 $$;
 comment on function chumbo.json_expression(oid, text) is
   'The SQL that turns an expression of a type into jsonb, writing int8 and numeric as strings at any depth.';
-revoke all on function chumbo.json_expression(oid, text) from public, anon, authenticated, service_role;
+revoke all on function chumbo.json_expression(oid, text) from public, anon, authenticated;
+grant execute on function chumbo.json_expression(oid, text) to service_role, chumbo_runtime;
 
 create or replace function chumbo.constant_default(target regprocedure, argument_position integer, type_id oid)
   returns jsonb
@@ -835,7 +870,7 @@ begin
 
     select c into v_comment from jsonb_array_elements(v_comments) as c where c ->> 'name' = v_name limit 1;
     v_kind := chumbo.type_kind(v_type);
-    v_schema := chumbo.type_schema(v_type);
+    v_schema := chumbo.argument_schema(v_type);
     if (v_comment ->> 'dimensions')::integer > 1 and v_kind = 'array' then
       v_schema := chumbo.nest_items(v_schema, (v_comment ->> 'dimensions')::integer);
     end if;
@@ -1016,6 +1051,10 @@ begin
 
   elsif v_kind = 'array' then
     v_items := shape -> 'items';
+    if dimension > 6 then
+      problem := format('The argument `%s` has more than six dimensions.', path);
+      return;
+    end if;
     -- One look for the common case: flat, and nothing in it has parts of its own.
     if v_items ->> 'kind' = 'any'
       or v_items ->> 'kind' in ('string', 'number', 'boolean') and not v_items ?| array['pattern', 'scale'] and not exists (
@@ -1024,10 +1063,6 @@ begin
           and not (jsonb_typeof(e) = 'string' and v_items ->> 'kind' = 'number' and (e #>> '{}') !~ '[eE][+-]?[0-9]{3}')
       )
     then
-      return;
-    end if;
-    if dimension > 6 then
-      problem := format('The argument `%s` has more than six dimensions.', path);
       return;
     end if;
     for v_part in select e from jsonb_array_elements(result) as e loop
@@ -1157,7 +1192,7 @@ create or replace function chumbo.find_bad_value(shape jsonb, fields jsonb, valu
 as $$
 declare
   v_items jsonb;
-  v_part record;
+  v_key text;
   v_problem text;
   v_low integer := 0;
   v_high integer;
@@ -1182,9 +1217,9 @@ begin
     v_problem := chumbo.find_bad_value(v_items, fields, value -> v_low, format('%s[%s]', place, v_low), path, request);
   elsif jsonb_typeof(value) = 'object' and shape ->> 'kind' = 'object' then
     -- Over an array and not a query, whose cursor would be among those that the body's function closes.
-    for v_part in select e.key, e.value from unnest(array(select e from jsonb_each(value) as e)) as e (key text, value jsonb) loop
+    foreach v_key in array array(select key from jsonb_object_keys(value) as key order by key) loop
       v_problem := chumbo.find_bad_value(
-        fields -> (shape ->> 'fields') -> v_part.key, fields, v_part.value, place || '.' || v_part.key, path, request);
+        fields -> (shape ->> 'fields') -> v_key, fields, value -> v_key, place || '.' || v_key, path, request);
       exit when v_problem is not null;
     end loop;
   end if;
