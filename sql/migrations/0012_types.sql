@@ -656,7 +656,7 @@ begin
     -- What is joined to the null that stands for no row stays null. Two arrays, and not a pair of arguments for each column,
     -- because a call takes at most a hundred of those.
     return format('(to_jsonb(%s)', value)
-      || coalesce(format(' || jsonb_object(array[%s], array[%s])', v_names, v_texts), '') || coalesce(v_parts, '') || ')';
+      || coalesce(' || jsonb_object(array[' || v_names || '], array[' || v_texts || '])', '') || coalesce(v_parts, '') || ')';
   elsif v_type.typcategory <> 'A' then
     return format('to_jsonb((%s)::text)', value);
   elsif chumbo.type_kind(v_type.typelem) <> 'object' then
