@@ -950,7 +950,7 @@ begin
     -- Digits beyond a double's 53 bits travel as text, and some clients write arrays and objects as text. Those that have a
     -- shape are read by call_statement.
     elsif not (v_given = 'string' and (
-      v_kind = 'number' and (arguments ->> v_name) !~ '[eE][+-]?[0-9]{3}'
+      v_kind = 'number' and (arguments ->> v_name) !~ '[eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})'
       or v_kind = 'boolean' and (arguments ->> v_name) in ('true', 'false')
       or v_kind in ('array', 'object') and v_parameter ? 'shape'
     )) then
@@ -1015,8 +1015,8 @@ begin
 
   if v_kind in ('array', 'object') and v_given = 'string' then
     v_text := value #>> '{}';
-    -- 1e131071 is eight characters here, and as many digits as it says once it is read.
-    if v_text ~ '[0-9][eE][+-]?[0-9]{3}' and regexp_replace(v_text, '"(?:[^"\\]|\\.)*"', '""', 'g') ~ '[eE][+-]?[0-9]{3}' then
+    -- 1e131071 is eight characters here, and as many digits as it says once it is read. No double needs four hundred.
+    if v_text ~ '[0-9][eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})' and regexp_replace(v_text, '"(?:[^"\\]|\\.)*"', '""', 'g') ~ '[eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})' then
       problem := format('The argument `%s` holds a number that is too large or too small; write it without an exponent.', path);
       return;
     end if;
@@ -1039,7 +1039,7 @@ begin
   end if;
 
   if v_given <> v_kind and not (v_given = 'string' and (
-    v_kind = 'number' and (value #>> '{}') !~ '[eE][+-]?[0-9]{3}' or v_kind = 'boolean' and value in ('"true"', '"false"')
+    v_kind = 'number' and (value #>> '{}') !~ '[eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})' or v_kind = 'boolean' and value in ('"true"', '"false"')
   )) then
     problem := chumbo.mistyped(path, v_kind, value);
   elsif v_kind = 'string' and shape ? 'pattern' and (value #>> '{}') !~ (shape ->> 'pattern') then
@@ -1060,7 +1060,7 @@ begin
       or v_items ->> 'kind' in ('string', 'number', 'boolean') and not v_items ?| array['pattern', 'scale'] and not exists (
         select from jsonb_array_elements(result) as e
         where jsonb_typeof(e) not in ('null', v_items ->> 'kind')
-          and not (jsonb_typeof(e) = 'string' and v_items ->> 'kind' = 'number' and (e #>> '{}') !~ '[eE][+-]?[0-9]{3}')
+          and not (jsonb_typeof(e) = 'string' and v_items ->> 'kind' = 'number' and (e #>> '{}') !~ '[eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})')
       )
     then
       return;
@@ -1177,7 +1177,8 @@ begin
     jsonb_build_object('value', value), path, request);
   return true;
 exception
-  when data_exception or integrity_constraint_violation then return false;
+  -- Not every type reports a bad value as one: a text search query is a syntax error.
+  when others then return false;
 end;
 $$;
 comment on function chumbo.is_valid(text, jsonb, text, jsonb) is 'Whether a JSON value converts to a type, asked with the rights of the caller.';
