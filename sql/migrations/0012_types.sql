@@ -775,8 +775,10 @@ begin
     || case
       when v_kind = 'array' then jsonb_build_object('items', chumbo.type_shape(v_type.typelem, v_base.type_modifier))
       when v_kind = 'object' then jsonb_build_object('fields', format_type(v_type.oid, null))
-      -- Postgres would take any other text for the bytes themselves, and round what has more digits.
-      when v_type.oid = 'bytea'::regtype then '{"pattern": "^\\\\x([0-9a-fA-F]{2})*$"}'
+      -- Postgres would take another text for the bytes themselves, x and b for a base, and round what has more digits.
+      when v_type.oid = 'bytea'::regtype
+        then '{"pattern": "^\\\\x([0-9a-fA-F]{2})*$", "form": "\\x and hexadecimal digits, two for a byte"}'
+      when v_type.oid in ('bit'::regtype, 'varbit'::regtype) then '{"pattern": "^[01]*$", "form": "digits 0 and 1"}'
       when v_type.oid = 'numeric'::regtype and v_base.type_modifier >= 0
         then jsonb_build_object('scale', (((v_base.type_modifier - 4) & 2047) # 1024) - 1024)
       else '{}'
@@ -784,7 +786,7 @@ begin
 end;
 $$;
 comment on function chumbo.type_shape(oid, integer) is
-  'What read_value has to know of a type: {kind, type}, and items, fields (a key of field_shapes), pattern or scale.';
+  'What read_value has to know of a type: {kind, type}, and items, fields (a key of field_shapes), pattern and form, or scale.';
 revoke all on function chumbo.type_shape(oid, integer) from public, anon, authenticated, service_role;
 
 create or replace function chumbo.field_shapes(type_id oid)
@@ -989,7 +991,7 @@ grant execute on function chumbo.mistyped(text, text, jsonb) to service_role, ch
 
 create or replace function chumbo.read_value(
   shape jsonb, fields jsonb, value jsonb, path text, dimension integer default 1,
-  out result jsonb, out is_changed boolean, out problem text
+  out result jsonb, out is_changed boolean, out problem text, out dimensions integer
 )
   language plpgsql stable
   security invoker
@@ -1009,6 +1011,7 @@ declare
 begin
   result := value;
   is_changed := false;
+  dimensions := 0;
   if v_given = 'null' or v_kind = 'any' then
     return;
   end if;
@@ -1043,7 +1046,7 @@ begin
   )) then
     problem := chumbo.mistyped(path, v_kind, value);
   elsif v_kind = 'string' and shape ? 'pattern' and (value #>> '{}') !~ (shape ->> 'pattern') then
-    problem := format('The argument `%s` must be written as \x and hexadecimal digits, two for a byte.', path);
+    problem := format('The argument `%s` must be written as %s.', path, shape ->> 'form');
   elsif v_kind = 'number' and shape ? 'scale' and (value #>> '{}') ~ '^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*$'
     and (value #>> '{}') ~ '[0-9]' and round((value #>> '{}')::numeric, (shape ->> 'scale')::integer) <> (value #>> '{}')::numeric
   then
@@ -1051,6 +1054,7 @@ begin
 
   elsif v_kind = 'array' then
     v_items := shape -> 'items';
+    dimensions := 1;
     if dimension > 6 then
       problem := format('The argument `%s` has more than six dimensions.', path);
       return;
@@ -1070,11 +1074,17 @@ begin
         v_read := chumbo.read_value(shape, fields, v_part, format('%s[%s]', path, v_index), dimension + 1);
       else
         v_read := chumbo.read_value(v_items, fields, v_part, format('%s[%s]', path, v_index));
+        v_read.dimensions := 0;
       end if;
       if v_read.problem is not null then
         problem := v_read.problem;
         return;
+      elsif v_index > 0 and v_read.dimensions + 1 <> dimensions then
+        -- Postgres would write what is too deep as the text of one element.
+        problem := format('The argument `%s` mixes elements and arrays, or arrays of several depths.', path);
+        return;
       end if;
+      dimensions := v_read.dimensions + 1;
       is_changed := is_changed or v_read.is_changed;
       v_elements := v_elements || v_read.result;
       v_index := v_index + 1;

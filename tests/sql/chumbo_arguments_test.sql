@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_arguments_test.sql — what clients send is read as its type asks for, or refused by name before anything ran.
 begin;
 \ir support/people.psql
-select plan(144);
+select plan(148);
 \ir support/runtime.psql
 create extension if not exists citext with schema extensions;
 
@@ -96,7 +96,9 @@ from (values
   ('text[]', '["a", 1]', 'tool_error invalid_arguments The argument `p[1]` must be a string, not number.'), ('text[]', '"[\"\\u0000\"]"', 'tool_error invalid_arguments The argument `p` contains a NUL character or half of a surrogate pair, which cannot be stored.'),
   ('text[]', '"[\"\\ud800\"]"', 'tool_error invalid_arguments The argument `p` must be an array, and its text is not the JSON of one.'),
   ('integer[]', '[1, "x"]', 'tool_error invalid_arguments The argument `p[1]` is not a valid integer.'), ('integer[]', '[1, true]', 'tool_error invalid_arguments The argument `p[1]` must be a number, not boolean.'),
-  ('integer[]', '[[1, 2], [3]]', 'tool_error invalid_arguments The argument `p` is not a valid integer[].'), ('integer[]', '[1, [2]]', 'tool_error invalid_arguments The argument `p` is not a valid integer[].'),
+  ('integer[]', '[[1, 2], [3]]', 'tool_error invalid_arguments The argument `p` is not a valid integer[].'), ('integer[]', '[1, [2]]', 'tool_error invalid_arguments The argument `p` mixes elements and arrays, or arrays of several depths.'),
+  ('text[]', '["a", ["b"]]', 'tool_error invalid_arguments The argument `p` mixes elements and arrays, or arrays of several depths.'), ('text[]', '[["a"], [["b"]]]', 'tool_error invalid_arguments The argument `p` mixes elements and arrays, or arrays of several depths.'),
+  ('text[]', '[null, ["b"]]', 'tool_error invalid_arguments The argument `p` mixes elements and arrays, or arrays of several depths.'),
   ('integer[]', '[[1], [99999999999]]', 'tool_error invalid_arguments The argument `p[1][0]` is not a valid integer.'), ('integer[]', '[[[[[[[1]]]]]]]', 'tool_error invalid_arguments The argument `p[0][0][0][0][0][0]` has more than six dimensions.'),
   ('integer[]', '"[1e200000]"', 'tool_error invalid_arguments The argument `p` holds a number that is too large or too small; write it without an exponent.'), ('bigint[]', '["1e200000"]', 'tool_error invalid_arguments The argument `p[0]` is too large or too small; write it without an exponent.'),
   ('demo.mood', '"x"', 'tool_error invalid_arguments The argument `p` is not a valid demo.mood.'), ('demo.mood[]', '["calm", "x"]', 'tool_error invalid_arguments The argument `p[1]` is not a valid demo.mood.'), ('demo.zip', '"1234"', 'tool_error invalid_arguments The argument `p` is not a valid demo.zip.'),
@@ -111,7 +113,7 @@ from (values
   ('demo.deep', '{"zip": "12345", "gone": "x"}', 'tool_error invalid_arguments There is no field `p.gone`.'), ('demo.deep', '{"zip": "12345", "we\"ird %s ''n": "abcd"}', 'tool_error invalid_arguments The argument `p.we"ird %s ''n` is not a valid character varying(3).'),
   ('demo.deep', '{"zip": "12345", "parts": [{"city": "a"}, {"city": 1}]}', 'tool_error invalid_arguments The argument `p.parts[1].city` must be a string, not number.'), ('demo.deep', '{"zip": "12345", "matrix": [[1], ["x"]]}', 'tool_error invalid_arguments The argument `p.matrix[1][0]` is not a valid integer.'),
   ('demo.deep[]', '[{"zip": "12345"}, {"zip": "12345", "home": {"city": "a", "x": 1}}]', 'tool_error invalid_arguments There is no field `p[1].home.x`.'), ('demo.deep', '{"zip": "12345", "raw": "abc"}', 'tool_error invalid_arguments The argument `p.raw` must be written as \x and hexadecimal digits, two for a byte.'),
-  ('demo.asked', '"bad"', 'tool_error invalid_arguments The argument `p` is not a valid demo.asked.'), ('demo.asked', '"raise"', 'tool_error tool_failed Not this one.'), ('varbit', '"102"', 'tool_error invalid_arguments The argument `p` is not a valid bit varying.')) as t (type, value, told);
+  ('demo.asked', '"bad"', 'tool_error invalid_arguments The argument `p` is not a valid demo.asked.'), ('demo.asked', '"raise"', 'tool_error tool_failed Not this one.'), ('varbit', '"102"', 'tool_error invalid_arguments The argument `p` must be written as digits 0 and 1.'), ('varbit', '"x1F"', 'tool_error invalid_arguments The argument `p` must be written as digits 0 and 1.')) as t (type, value, told);
 
 -- A long array is searched by halves.
 select is(tests.take('integer[]', (select jsonb_agg(case n when 7777 then '"x"'::jsonb else to_jsonb(n) end order by n)::text from generate_series(0, 9999) as n)),
