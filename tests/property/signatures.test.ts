@@ -73,7 +73,9 @@ describe.each(Array.from({ length: signatures }, (_, index) => firstSeed + index
 async function offerTool(random: Random, seed: number): Promise<Tool> {
   const { anyType } = createTypeMaker(random, `${seed} `)
   const parameters = random.many(random.integer(1, 4), (index): Parameter => ({
-    name: random.pick([`input`, `$${index + 1}`, 'select', anyText(random).replaceAll('"', "'").toWellFormed()]) + `_${index}`,
+    name:
+      random.pick([`input`, `$${index + 1}`, 'select', anyText(random).replaceAll('"', "'").toWellFormed()])
+      + `_${index}`,
     type: anyType(),
   }))
   const name = `f${seed}`
@@ -101,7 +103,10 @@ async function expectRoundTrip(random: Random, { name, parameters, input, output
       (type.isArray === true || type.isComposite === true) && random.oneIn(4) ? JSON.stringify(sent) : sent,
     ]),
   )
-  const expected = Object.fromEntries([...samples.map(({ back }, index) => [`r${index}`, back] as const), ['one', 1]])
+  const expected = Object.fromEntries([
+    ...samples.map(({ back }, index) => [`r${index}`, back] as const),
+    ['one', 1],
+  ])
 
   const { answer } = await call(name, sent)
 
@@ -115,11 +120,16 @@ async function expectRoundTrip(random: Random, { name, parameters, input, output
 }
 
 async function expectRefusal(random: Random, { name, parameters }: Tool): Promise<void> {
-  const candidates = parameters.filter(({ type }) => type.sql !== 'jsonb' && !type.setUp.some((text) => text.endsWith(' as jsonb')))
+  const candidates = parameters.filter(
+    ({ type }) => type.sql !== 'jsonb' && !type.setUp.some((text) => text.endsWith(' as jsonb')),
+  )
   if (candidates.length === 0) return
   const chosen = random.pick(candidates)
   const sent = Object.fromEntries(
-    parameters.map(({ name, type }) => [name, name === chosen.name ? type.wrong(random) : type.right(random).sent]),
+    parameters.map(({ name, type }) => [
+      name,
+      name === chosen.name ? type.wrong(random) : type.right(random).sent,
+    ]),
   )
 
   const { answer, ran } = await call(name, sent)
@@ -140,7 +150,12 @@ async function call(name: string, args: Json): Promise<{ answer: Answer; ran: nu
   const ran = async () =>
     Number((await sql`select last_value + case when is_called then 1 else 0 end as n from demo.ran`)[0]!['n'])
   const subject = '00000000-0000-4000-8000-00000000000a'
-  const facts = { role: 'authenticated', subject, claims: { sub: subject, role: 'authenticated' }, strategy: 'bearer' }
+  const facts = {
+    role: 'authenticated',
+    subject,
+    claims: { sub: subject, role: 'authenticated' },
+    strategy: 'bearer',
+  }
   const before = await ran()
   const [row] = await sql.unsafe<{ answer: Answer }[]>(
     `select public.chumbo_call('default', $1, $2::text::jsonb, $3::text::jsonb) as answer`,
@@ -157,5 +172,10 @@ function expectValid(schema: Readonly<Record<string, unknown>>, value: unknown):
 }
 
 function describeCall(sent: Json, answer: Answer, parameters: readonly Parameter[]): string {
-  return JSON.stringify({ sent, answer, types: parameters.map(({ type }) => type.sql), setUp: parameters.flatMap(({ type }) => type.setUp) })
+  return JSON.stringify({
+    sent,
+    answer,
+    types: parameters.map(({ type }) => type.sql),
+    setUp: parameters.flatMap(({ type }) => type.setUp),
+  })
 }

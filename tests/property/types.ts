@@ -21,7 +21,13 @@ export function createTypeMaker(random: Random, prefix: string) {
   }
 
   function anyEnum(): SqlType {
-    const labels = [...new Set(random.many(random.integer(1, 4), (index) => `${anyText(random).slice(0, 10)}${index}`.toWellFormed()))]
+    const labels = [
+      ...new Set(
+        random.many(random.integer(1, 4), (index) =>
+          `${anyText(random).slice(0, 10)}${index}`.toWellFormed(),
+        ),
+      ),
+    ]
     const sql = named('enum')
     return {
       sql,
@@ -56,7 +62,10 @@ export function createTypeMaker(random: Random, prefix: string) {
       return {
         sql,
         setUp: of('numeric(8, 3)', ''),
-        right: (chance) => same(`${chance.pick(['', '-'])}${chance.integer(1, 99_999)}.${String(chance.integer(0, 999)).padStart(3, '0')}`),
+        right: (chance) =>
+          same(
+            `${chance.pick(['', '-'])}${chance.integer(1, 99_999)}.${String(chance.integer(0, 999)).padStart(3, '0')}`,
+          ),
         wrong: (chance) => chance.pick<Json>(['100000', '1.0001', 0.00001, 'x', true]),
       }
     }
@@ -85,7 +94,9 @@ export function createTypeMaker(random: Random, prefix: string) {
     while (items.isArray === true) items = anyType(depth - 1)
     const isPlain = items.isComposite !== true && items.sql !== 'jsonb'
     const element = (chance: Random): Sample =>
-      chance.oneIn(6) && items.isRequired !== true ? { sent: null, back: null, isListed: false } : items.right(chance)
+      chance.oneIn(6) && items.isRequired !== true
+        ? { sent: null, back: null, isListed: false }
+        : items.right(chance)
     // An array within a jsonb[] would be read as a dimension.
     const kept = (chance: Random): Sample => {
       const sample = element(chance)
@@ -104,7 +115,10 @@ export function createTypeMaker(random: Random, prefix: string) {
         if (isPlain && chance.oneIn(4)) {
           const width = chance.integer(1, 3)
           // Two dimensions, which the comment of the function does not announce.
-          return { ...list(chance.many(chance.integer(1, 3), () => list(chance.many(width, () => kept(chance))))), isListed: false }
+          return {
+            ...list(chance.many(chance.integer(1, 3), () => list(chance.many(width, () => kept(chance))))),
+            isListed: false,
+          }
         }
         return list(chance.many(chance.integer(0, 4), () => kept(chance)))
       },
@@ -113,8 +127,18 @@ export function createTypeMaker(random: Random, prefix: string) {
         const before = chance.many(chance.integer(0, 2), () => kept(chance).sent)
         const one = kept(chance).sent
         return chance.pick<Json>([
-          ...(bad === undefined || Array.isArray(bad) ? [] : [[...before, bad], [...before, bad]]),
-          ...(isPlain ? [[[one], [one, one]], [one === null ? items.right(chance).sent : one, [one]]] : []),
+          ...(bad === undefined || Array.isArray(bad)
+            ? []
+            : [
+                [...before, bad],
+                [...before, bad],
+              ]),
+          ...(isPlain
+            ? [
+                [[one], [one, one]],
+                [one === null ? items.right(chance).sent : one, [one]],
+              ]
+            : []),
           { a: 1 },
           'no json',
           '{1,2}',
@@ -128,7 +152,13 @@ export function createTypeMaker(random: Random, prefix: string) {
 
   function anyComposite(depth: number): SqlType {
     const sql = named('row')
-    const names = [...new Set(random.many(random.integer(1, 4), (index) => `${anyText(random).replaceAll('"', "'").slice(0, 8)}${index}`.toWellFormed()))]
+    const names = [
+      ...new Set(
+        random.many(random.integer(1, 4), (index) =>
+          `${anyText(random).replaceAll('"', "'").slice(0, 8)}${index}`.toWellFormed(),
+        ),
+      ),
+    ]
     const fields = names.map((name) => ({ name, type: anyType(depth - 1) }))
     const columns = fields.map(({ name, type }) => `"${name}" ${type.sql}`)
     const whole = (chance: Random): Sample => {
@@ -165,7 +195,12 @@ export function createTypeMaker(random: Random, prefix: string) {
         const good = whole(chance).sent as Record<string, Json>
         const bad = type.sql === 'jsonb' ? undefined : type.wrong(chance)
         return chance.pick<Json>([
-          ...(bad === undefined ? [] : [{ ...good, [name]: bad }, { ...good, [name]: bad }]),
+          ...(bad === undefined
+            ? []
+            : [
+                { ...good, [name]: bad },
+                { ...good, [name]: bad },
+              ]),
           ...(type.isRequired === true ? [{ ...good, [name]: null }] : []),
           { ...good, gone: 'x' },
           { ...good, 'no such field': null },

@@ -27,7 +27,30 @@ export interface SqlType {
 export const same = (value: Json): Sample => ({ sent: value, back: value, isListed: true })
 const otherwise = (sent: Json, back: Json): Sample => ({ sent, back, isListed: false })
 
-const alphabets = ['a', 'Z', '0', ' ', '"', "'", '\\', '{', '}', ',', '%', '$1', 'é', 'ß', '👩‍👩‍👧', 'שלום', '\u200f', '\n', '\t', 'NULL', '漢', '\u{10ffff}']
+const alphabets = [
+  'a',
+  'Z',
+  '0',
+  ' ',
+  '"',
+  "'",
+  '\\',
+  '{',
+  '}',
+  ',',
+  '%',
+  '$1',
+  'é',
+  'ß',
+  '👩‍👩‍👧',
+  'שלום',
+  '\u200f',
+  '\n',
+  '\t',
+  'NULL',
+  '漢',
+  '\u{10ffff}',
+]
 export const anyText = (random: Random): string =>
   random.many(random.integer(0, 8), () => random.pick(alphabets)).join('')
 
@@ -43,15 +66,17 @@ export function anyJson(random: Random, depth = 2): Json {
   if (kind === 4) return anyText(random)
   const part = () => (random.oneIn(5) ? null : anyJson(random, depth - 1))
   if (kind === 5) return random.many(random.integer(0, 3), part)
-  return Object.fromEntries(random.many(random.integer(0, 3), (index) => [`${anyText(random)}${index}`, part()]))
+  return Object.fromEntries(
+    random.many(random.integer(0, 3), (index) => [`${anyText(random)}${index}`, part()]),
+  )
 }
 
 const pad = (number: number, width = 2) => String(number).padStart(width, '0')
 const day = (random: Random) =>
   `${pad(random.integer(1, 9999), 4)}-${pad(random.integer(1, 12))}-${pad(random.integer(1, 28))}`
 const time = (random: Random) =>
-  `${pad(random.integer(0, 23))}:${pad(random.integer(0, 59))}:${pad(random.integer(0, 59))}` +
-  (random.oneIn(2) ? '' : `.${pad(random.integer(0, 99_999), 5)}${random.integer(1, 9)}`)
+  `${pad(random.integer(0, 23))}:${pad(random.integer(0, 59))}:${pad(random.integer(0, 59))}`
+  + (random.oneIn(2) ? '' : `.${pad(random.integer(0, 99_999), 5)}${random.integer(1, 9)}`)
 
 function integers(sql: string, low: number, high: number): SqlType {
   return {
@@ -89,9 +114,28 @@ export const scalarTypes: readonly SqlType[] = [
     right(random) {
       const small = random.integer(-1000, 1000)
       if (random.oneIn(4)) return otherwise(small, String(small))
-      return same(random.pick(['9223372036854775807', '-9223372036854775808', '9007199254740993', `-${digits(random, 18)}`, digits(random, 17)]))
+      return same(
+        random.pick([
+          '9223372036854775807',
+          '-9223372036854775808',
+          '9007199254740993',
+          `-${digits(random, 18)}`,
+          digits(random, 17),
+        ]),
+      )
     },
-    wrong: (random) => random.pick<Json>(['9223372036854775808', '-9223372036854775809', '1.5', 1.5, 'x', '', true, [], '1e400']),
+    wrong: (random) =>
+      random.pick<Json>([
+        '9223372036854775808',
+        '-9223372036854775809',
+        '1.5',
+        1.5,
+        'x',
+        '',
+        true,
+        [],
+        '1e400',
+      ]),
   },
   {
     sql: 'numeric',
@@ -99,7 +143,9 @@ export const scalarTypes: readonly SqlType[] = [
     right(random) {
       if (random.oneIn(5)) return same(random.pick(['NaN', 'Infinity', '-Infinity', '0', '0.000', '1.50']))
       const sign = random.pick(['', '-'])
-      return same(`${sign}${digits(random, random.integer(1, 40))}${random.oneIn(2) ? '' : `.${digits(random, random.integer(1, 40))}`}`)
+      return same(
+        `${sign}${digits(random, random.integer(1, 40))}${random.oneIn(2) ? '' : `.${digits(random, random.integer(1, 40))}`}`,
+      )
     },
     wrong: (random) => random.pick<Json>(['x', '1..2', '', '1e131071', true, {}, []]),
   },
@@ -111,7 +157,14 @@ export const scalarTypes: readonly SqlType[] = [
         const value = random.pick(['NaN', 'Infinity', '-Infinity'])
         return otherwise(value, value)
       }
-      const value = random.pick([0.1, 1e300, 5e-324, 1.7976931348623157e308, random.integer(-1e9, 1e9) / 1024, random.integer(-1e9, 1e9) / 3])
+      const value = random.pick([
+        0.1,
+        1e300,
+        5e-324,
+        1.7976931348623157e308,
+        random.integer(-1e9, 1e9) / 1024,
+        random.integer(-1e9, 1e9) / 3,
+      ])
       return same(value === 0 ? 0 : value)
     },
     wrong: (random) => random.pick<Json>(['x', true, {}, [], '1e400']),
@@ -130,8 +183,17 @@ export const scalarTypes: readonly SqlType[] = [
   },
   { sql: 'text', ...text },
   { sql: 'varchar', ...text },
-  { sql: 'jsonb', setUp: [], right: (random) => ({ ...same(anyJson(random)) }), wrong: () => undefined as never },
-  fromList('uuid', ['00000000-0000-4000-8000-00000000000a', 'ffffffff-ffff-ffff-ffff-ffffffffffff'], ['x', '', '00000000-0000-4000-8000-00000000000']),
+  {
+    sql: 'jsonb',
+    setUp: [],
+    right: (random) => ({ ...same(anyJson(random)) }),
+    wrong: () => undefined as never,
+  },
+  fromList(
+    'uuid',
+    ['00000000-0000-4000-8000-00000000000a', 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
+    ['x', '', '00000000-0000-4000-8000-00000000000'],
+  ),
   {
     sql: 'date',
     setUp: [],
@@ -141,17 +203,31 @@ export const scalarTypes: readonly SqlType[] = [
   {
     sql: 'timestamptz',
     setUp: [],
-    right: (random) => (random.oneIn(6) ? otherwise('-infinity', '-infinity') : same(`${day(random)}T${time(random)}+00:00`)),
+    right: (random) =>
+      random.oneIn(6) ? otherwise('-infinity', '-infinity') : same(`${day(random)}T${time(random)}+00:00`),
     wrong: (random) => random.pick<Json>(['2026-02-30T00:00:00Z', '2026-01-01T25:00:00Z', 'soon', '', 7, {}]),
   },
-  { sql: 'timestamp', setUp: [], right: (random) => same(`${day(random)}T${time(random)}`), wrong: (random) => random.pick<Json>(['2026-02-30', 'x', 7]) },
-  { sql: 'time', setUp: [], right: (random) => same(time(random)), wrong: (random) => random.pick<Json>(['25:00:00', 'x', 7]) },
+  {
+    sql: 'timestamp',
+    setUp: [],
+    right: (random) => same(`${day(random)}T${time(random)}`),
+    wrong: (random) => random.pick<Json>(['2026-02-30', 'x', 7]),
+  },
+  {
+    sql: 'time',
+    setUp: [],
+    right: (random) => same(time(random)),
+    wrong: (random) => random.pick<Json>(['25:00:00', 'x', 7]),
+  },
   fromList('timetz', ['12:00:00+02', '00:00:00.5-08'], ['x', '25:00:00+02']),
   fromList('interval', ['1 day 02:30:00', '-1 years', '00:00:00.000001', '3 mons'], ['x', '']),
   {
     sql: 'bytea',
     setUp: [],
-    right: (random) => same(`\\x${random.many(random.integer(0, 6), () => random.integer(0, 255).toString(16).padStart(2, '0')).join('')}`),
+    right: (random) =>
+      same(
+        `\\x${random.many(random.integer(0, 6), () => random.integer(0, 255).toString(16).padStart(2, '0')).join('')}`,
+      ),
     wrong: (random) => random.pick<Json>(['AAAA', '\\x0', '\\xzz', '', 'x00', 7]),
   },
   fromList('varbit', ['101', '', '0'], ['102', 'x']),
