@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     projects: [
       { test: { name: 'unit', include: ['tests/unit/**/*.test.ts'] } },
+      { test: { name: 'property', include: ['tests/property/**/*.test.ts'], ...serial } },
       { test: { name: 'roads', include: ['tests/roads/**/*.test.ts'], ...serial, testTimeout: 180_000 } },
       { test: { name: 'stack', include: ['tests/stack/**/*.test.ts'], ...serial } },
       { test: { name: 'e2e', include: ['tests/e2e/**/*.test.ts'], ...serial } },

@@ -27,6 +27,7 @@ const suites: Readonly<Record<string, Suite>> = {
   ),
   unit: vitestSuite('unit'),
   sql: async () => settle(0, await runPgtapSuite(server)),
+  property: vitestSuite('property'),
   roads: vitestSuite('roads'),
   edge: allOf([...edgeEntries().map(denoCheckSuite), denoSuite('tests/edge')]),
   stack: vitestSuite('stack'),

@@ -798,7 +798,10 @@ begin
       raise log 'chumbo: % % failed with SQLSTATE %, trace %', capability.kind, capability.name, v_state, request ->> 'trace_id';
   end;
 
-  if error ->> 'code' = 'invalid_value' and capability.handler = 'sql' then
+  -- Not every type reports a value that it cannot read as one: a text search query is a syntax error.
+  if capability.handler = 'sql'
+    and (error ->> 'code' = 'invalid_value' or error ->> 'code' = 'tool_failed' and error ->> 'message' is null)
+  then
     v_problem := chumbo.find_bad_argument(capability.parameters, arguments, v_path, request);
     if v_problem is not null then
       error := jsonb_build_object('code', 'invalid_arguments', 'message', v_problem);

@@ -56,9 +56,11 @@ create function demo.twin(a integer) returns integer language sql stable as 'sel
 create function demo.twin(a text) returns integer language sql stable as 'select 2';
 create procedure demo.act() language sql as 'select 1';
 create function demo.unnamed(integer) returns integer language sql stable as 'select 1';
-create function demo.many(variadic a integer[]) returns integer language sql stable as 'select 1';
-create function demo.takes_row(note demo.notes) returns integer language sql stable as 'select 1';
-create function demo.takes_rows(notes demo.notes[]) returns integer language sql stable as 'select 1';
+create function demo.many(variadic a anyarray) returns integer language sql stable as 'select 1';
+create type demo.with_class as (id integer, of regclass);
+create domain demo.row_of as integer[];
+create function demo.takes_row(part demo.with_class) returns integer language sql stable as 'select 1';
+create function demo.takes_rows(grid demo.row_of[]) returns integer language sql stable as 'select 1';
 create function demo.takes_class(of regclass) returns integer language sql stable as 'select 1';
 create function demo.takes_any(a anyelement) returns integer language sql stable as 'select 1';
 create function demo.bare() returns record language sql stable as 'select 1, 2';
@@ -124,8 +126,8 @@ select is((select input_schema #> array['properties', parameter] from chumbo.cap
 from (values ('a', '{"type": "integer", "minimum": -32768, "maximum": 32767}'), ('b', '{"type": "integer", "minimum": -2147483648, "maximum": 2147483647}'),
   ('c', '{"type": "string", "pattern": "^-?[0-9]{1,19}$"}'), ('d', '{"type": "string", "pattern": "^(-?[0-9]+([.][0-9]+)?|NaN|-?Infinity)$"}'),
   ('f', '{"type": "number"}'), ('g', '{"type": "boolean"}'), ('h', '{"type": "string", "format": "uuid"}'),
-  ('j', '{"type": "string", "format": "date-time"}'), ('l', '{}'), ('n', '{"type": "string", "enum": ["calm", "very wild"]}'),
-  ('o', '{"type": "array", "items": {"type": "string"}}'), ('q', '{"type": "string"}'),
+  ('j', '{"type": "string", "format": "date-time"}'), ('l', '{"description": "Any JSON value."}'), ('n', '{"type": "string", "enum": ["calm", "very wild"]}'),
+  ('o', '{"type": "array", "items": {"type": "string"}}'), ('q', '{"type": "string", "maxLength": 4}'),
   ('s', '{"type": "array", "items": {"type": "string", "pattern": "^-?[0-9]{1,19}$"}}'), ('v', '{"type": "string", "enum": ["50%"]}'),
   ('w', '{"type": "array", "items": {"type": "string", "enum": ["calm", "very wild"]}}')) as t (parameter, schema);
 
