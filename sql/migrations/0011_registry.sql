@@ -291,6 +291,9 @@ begin
   perform chumbo.require_scopes(register_tool.scopes);
   v_parameters := chumbo.describe_parameters(v_target);
   perform chumbo.check_result_options(v_target, register_tool.result, v_render, register_tool.cursor, register_tool.max_bytes);
+  if register_tool.result = 'collection' then
+    v_parameters := chumbo.collection_parameters(v_parameters, register_tool.row_cap);
+  end if;
 
   for v_warning in select chumbo.target_warnings(v_target) loop
     if strict then
@@ -317,7 +320,7 @@ begin
     register_tool.meta, register_tool.icons, register_tool.scopes,
     'sql', v_target::text, (select n.nspname from pg_catalog.pg_namespace as n where n.oid = v_proc.pronamespace), v_proc.proname,
     (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p),
-    v_result.shape, v_result.query, register_tool.row_cap, v_is_write,
+    v_result.shape, chumbo.render_query(v_result.query, v_result.shape, register_tool.row_cap, v_render), register_tool.row_cap, v_is_write,
     -- A write that returns nothing was filtered by a policy or met no row; calling that success would be a lie.
     coalesce(register_tool.empty = 'error', v_is_write),
     register_tool.result, v_render::text, register_tool.cursor, register_tool.max_bytes,
@@ -756,6 +759,7 @@ declare
   v_detail text;
   v_hint text;
   v_problem text;
+  v_arguments jsonb := arguments;
 begin
   outcome := 'ok';
   -- A sub-transaction: what a failing tool wrote goes, its receipt stays.
@@ -766,12 +770,15 @@ begin
     elsif capability.result_shape = 'void' and capability.empty_is_error then
       v_changed := chumbo.rows_changed();
     end if;
+    if capability.result_mode = 'collection' then
+      v_arguments := chumbo.collection_arguments(capability, arguments, request);
+    end if;
     answer := chumbo.run(
       case capability.handler
-        when 'table' then chumbo.table_statement(capability, arguments, request)
-        else chumbo.call_statement(capability, target, arguments)
+        when 'table' then chumbo.table_statement(capability, v_arguments, request)
+        else chumbo.call_statement(capability, target, v_arguments)
       end,
-      arguments, v_path, request);
+      v_arguments, v_path, request);
     row_count := case
       when v_changed is not null then least(chumbo.rows_changed() - v_changed, 2147483647)
       when capability.result_shape = 'void' then null
@@ -785,12 +792,16 @@ begin
       -- Raised, so that whatever it did write goes too: an error always means that nothing happened.
       raise exception using errcode = 'PT404', message = 'no_rows_changed';
     end if;
+    if capability.result_mode = 'mcp' or capability.max_bytes is not null then
+      perform chumbo.check_answer(capability, answer);
+    end if;
   exception
     -- others does not cover a cancelled statement, and that is how a timeout arrives.
     when others or query_canceled or assert_failure then
       get stacked diagnostics v_state = returned_sqlstate, v_message = message_text, v_detail = pg_exception_detail,
         v_hint = pg_exception_hint;
-      answer := null;
+      -- A full result that says of itself that it is an error is undone and still told; a body that raises the same has none.
+      answer := case when v_message = 'reported_error' then answer end;
       row_count := 0;
       error := chumbo.tool_error(v_state, v_message, v_detail, v_hint);
       outcome := case when error ->> 'code' = 'tool_unavailable' then 'refused' else 'tool_error' end;
@@ -799,7 +810,7 @@ begin
   end;
 
   if error ->> 'code' = 'invalid_value' and capability.handler = 'sql' then
-    v_problem := chumbo.find_bad_argument(capability.parameters, arguments, v_path, request);
+    v_problem := chumbo.find_bad_argument(capability.parameters, v_arguments, v_path, request);
     if v_problem is not null then
       error := jsonb_build_object('code', 'invalid_arguments', 'message', v_problem);
     end if;
@@ -879,8 +890,12 @@ begin
     v_outcome := v_run.outcome;
     v_error := v_run.error;
     v_count := v_run.row_count;
-    if v_outcome = 'ok' then
+    if v_run.answer is not null then
       v_shape := chumbo.shape_result(v_tool, v_run.answer, arguments, request);
+      if v_shape.error is not null then
+        v_outcome := 'tool_error';
+        v_error := v_shape.error;
+      end if;
       v_result := v_shape.result;
       v_is_whole := v_shape.is_whole;
       v_truncated := v_shape.truncated;
@@ -1088,6 +1103,6 @@ revoke all on function public.chumbo_enter(text, jsonb) from public, anon, authe
 grant execute on function public.chumbo_enter(text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (11, 'registry', 'b2dd725908b5f2fc557283b83936db79bed2c428948ffce79aeb45f74bc00891') -- chumbo.installed
+values (11, 'registry', 'e01c65d50cfbfd0e44f444e8a450cd9cecbbf5ad8c34335807c3757a27768cd0') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
