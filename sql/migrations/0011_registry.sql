@@ -899,7 +899,7 @@ begin
       v_result := v_shape.result;
       v_is_whole := v_shape.is_whole;
       v_truncated := v_shape.truncated;
-      v_count := coalesce(v_shape.row_count, v_count);
+      v_count := case when v_outcome = 'ok' then coalesce(v_shape.row_count, v_count) else 0 end;
     end if;
   end if;
 
@@ -1103,6 +1103,6 @@ revoke all on function public.chumbo_enter(text, jsonb) from public, anon, authe
 grant execute on function public.chumbo_enter(text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (11, 'registry', 'e01c65d50cfbfd0e44f444e8a450cd9cecbbf5ad8c34335807c3757a27768cd0') -- chumbo.installed
+values (11, 'registry', '643838d6adb0516b1b0eec8bd0eb8cb7f447bf08e6f0f4fafb5de70d47012d4e') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -34,7 +34,7 @@ begin
       when syntax_error or invalid_parameter_value or undefined_object or invalid_name or feature_not_supported then
         v_type := null;
     end;
-    if v_name is null or v_type is null then
+    if v_name is null or v_type is null or (select t.typtype from pg_catalog.pg_type as t where t.oid = v_type) = 'p' then
       raise exception using errcode = 'PT400', message = 'invalid_option',
         detail = format('columns holds %L, which is no name and type.', btrim(v_pieces[i])),
         hint = 'Write it like id bigint, title text, with the schema in front of a type of your own.';
@@ -536,7 +536,7 @@ begin
     return null;
   end if;
   -- One character cannot stand alone in base64, and without = at the end every other text of its letters is some bytes.
-  if v_cursor ~ '^[A-Za-z0-9_-]{24,2048}$' and length(v_cursor) % 4 <> 1 then
+  if length(v_cursor) between 24 and 2048 and length(v_cursor) % 4 <> 1 and v_cursor ~ '^[A-Za-z0-9_-]+$' then
     v_bytes := decode(rpad(translate(v_cursor, '-_', '+/'), (length(v_cursor) + 3) / 4 * 4, '='), 'base64');
     if substr(v_bytes, 1, 16) = chumbo.seal_cursor(tool, substr(v_bytes, 17), arguments, request) then
       return convert_from(substr(v_bytes, 17), 'UTF8')::jsonb;
@@ -671,7 +671,7 @@ begin
       continue when length(v_cursor) > 2048;
       v_next := chumbo.next_call(tool, arguments, v_limit, v_cursor);
     end if;
-    v_tail := format('],"has_more":%s,"next_cursor":%s,"next_call":%s}', n < v_count, coalesce('"' || v_cursor || '"', 'null'), coalesce(v_next, 'null'));
+    v_tail := format('],"has_more":%s,"next_cursor":%s,"next_call":%s}', (n < v_count)::text, coalesce('"' || v_cursor || '"', 'null'), coalesce(v_next, 'null'));
     -- In each form n - 1 commas come in between, and the two quotes around each item as a string do not.
     if octet_length(chumbo.whole_result('{"items":[' || v_tail)) + coalesce(v_sizes[n] - 2, 0) <= v_budget then
       result := chumbo.whole_result('{"items":[' || coalesce(array_to_string(v_texts[1:n], ','), '') || v_tail);
@@ -790,10 +790,16 @@ begin
       or f.key = 'icons' and jsonb_typeof(f.value) <> 'array'
       or f.key in ('annotations', '_meta') and jsonb_typeof(f.value) <> 'object'
   )
-  or coalesce(jsonb_typeof(block #> '{annotations,priority}'), 'number') <> 'number'
-  or not coalesce((block #>> '{annotations,priority}')::numeric between 0 and 1, true)
-  or not coalesce(block #> '{annotations,audience}' <@ '["user", "assistant"]', true)
-  or coalesce(jsonb_typeof(block #> '{annotations,audience}'), 'array') <> 'array' then
+  or not (case coalesce(jsonb_typeof(block #> '{annotations,priority}'), 'absent')
+    when 'absent' then true
+    when 'number' then (block #>> '{annotations,priority}')::numeric between 0 and 1
+    else false
+  end)
+  or not (case coalesce(jsonb_typeof(block #> '{annotations,audience}'), 'absent')
+    when 'absent' then true
+    when 'array' then block #> '{annotations,audience}' <@ '["user", "assistant"]'
+    else false
+  end) then
     return 'has an optional field of another type than the protocol gives it';
   end if;
   return null;
@@ -961,6 +967,6 @@ revoke all on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, js
 grant execute on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (13, 'results', 'd821abd18f9db65dbeef88c490fc45a80b1804589b81f077e527600acefa4a04') -- chumbo.installed
+values (13, 'results', 'c8cfc42c7812cab44c8afeebfaa08352141dfe1352aeef2c8a594458814daa63') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
