@@ -45,7 +45,7 @@ describe('a whole result', () => {
       const { _meta: meta, ...rest } = JSON.parse(result) as Record<string, unknown>
       expect(received).toMatchObject(rest)
       expect(received?.content).toHaveLength((rest['content'] as unknown[]).length)
-      if (meta !== undefined) expect(received?._meta).toMatchObject(meta)
+      if (meta !== undefined) expect(received?._meta).toMatchObject(meta as object)
     }
   })
 
