@@ -441,7 +441,7 @@ create or replace function chumbo.collection_parameters(parameters jsonb, row_ca
 as $$
   select coalesce(jsonb_agg(
     case p.entry ->> 'name'
-      when 'limit' then p.entry || jsonb_build_object('kind', 'number', 'required', false, 'schema', jsonb_build_object(
+      when 'limit' then p.entry - array['shape', 'fields'] || jsonb_build_object('kind', 'number', 'required', false, 'schema', jsonb_build_object(
           'type', 'integer', 'minimum', 1, 'maximum', chumbo.largest_page(row_cap),
           'default', case
             when jsonb_typeof(p.entry #> '{schema,default}') = 'number'
@@ -451,7 +451,7 @@ as $$
           end,
           'description', coalesce(p.entry #>> '{schema,description}', 'How many items to return at most.')))
       -- Clients hand back a text that only Chumbo reads; the function gets what was in it.
-      when 'cursor' then p.entry || jsonb_build_object('kind', 'string', 'required', false,
+      when 'cursor' then p.entry - array['shape', 'fields'] || jsonb_build_object('kind', 'string', 'required', false,
         'takes', case when p.entry ->> 'kind' in ('any', 'object') then 'columns' else 'value' end,
         'schema', jsonb_build_object('type', 'string', 'maxLength', 2048,
           'description', 'The next_cursor of the page before; leave it out for the first page.'))
@@ -928,7 +928,8 @@ begin
   end if;
 
   row_count := case when tool.result_shape <> 'void' then (answer ->> 'count')::integer end;
-  truncated := tool.result_shape = 'rows' and row_count > tool.row_cap;
+  -- A query may know better than the cap whether it left something out.
+  truncated := coalesce((answer ->> 'truncated')::boolean, tool.result_shape = 'rows' and row_count > tool.row_cap);
   is_whole := truncated or tool.result_mode <> 'structured';
   if tool.result_shape = 'rows' then
     row_count := least(row_count, tool.row_cap);
@@ -937,7 +938,7 @@ begin
   -- What was rendered has its shape already, for the text was written from it.
   if not answer ? 'text' and tool.result_mode <> 'mcp' then
     if tool.result_shape = 'rows' then
-      v_value := jsonb_build_object('rows', case when truncated then v_value - tool.row_cap else v_value end)
+      v_value := jsonb_build_object('rows', case when truncated then v_value - row_count else v_value end)
         || case when truncated then '{"truncated": true}'::jsonb else '{}' end;
     elsif tool.result_shape in ('scalar', 'void') or jsonb_typeof(v_value) <> 'object' then
       v_value := jsonb_build_object('result', v_value);
@@ -956,7 +957,7 @@ begin
   -- The note is part of the kept result, so that a replay is the same to the byte whatever the cap is by then.
   result := (jsonb_build_object('content', jsonb_build_array(jsonb_build_object('type', 'text', 'text', v_text))
       || case when truncated then jsonb_build_array(jsonb_build_object('type', 'text',
-          'text', format('Cut after %s rows; narrow the request to see others.', tool.row_cap))) else '[]' end)
+          'text', format('Cut after %s rows; narrow the request to see others.', row_count))) else '[]' end)
     || case when tool.result_mode = 'text' then '{}' else jsonb_build_object('structuredContent', v_value) end)::text;
 end;
 $$;
@@ -967,6 +968,6 @@ revoke all on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, js
 grant execute on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (13, 'results', 'c8cfc42c7812cab44c8afeebfaa08352141dfe1352aeef2c8a594458814daa63') -- chumbo.installed
+values (13, 'results', 'c727be624d282d6a8d01c8c8283974247a10780257fa0395465ccd1ddd44d9d6') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
