@@ -968,6 +968,6 @@ revoke all on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, js
 grant execute on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (13, 'results', 'c727be624d282d6a8d01c8c8283974247a10780257fa0395465ccd1ddd44d9d6') -- chumbo.installed
+values (13, 'results', '31223e56e4fbef1d5c0db312a6147fcc314c4c63a907682a51d658f3446b2069') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
