@@ -491,7 +491,7 @@ grant execute on function chumbo.table_statement(chumbo.capabilities, jsonb, jso
 
 create or replace function chumbo.shape_result(
   tool chumbo.capabilities, answer jsonb, arguments jsonb, request jsonb,
-  out result text, out is_whole boolean, out row_count integer, out truncated boolean
+  out result text, out is_whole boolean, out row_count integer, out truncated boolean, out error jsonb
 )
   language plpgsql stable
   security invoker
@@ -1103,6 +1103,6 @@ revoke all on function public.chumbo_enter(text, jsonb) from public, anon, authe
 grant execute on function public.chumbo_enter(text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (11, 'registry', '643838d6adb0516b1b0eec8bd0eb8cb7f447bf08e6f0f4fafb5de70d47012d4e') -- chumbo.installed
+values (11, 'registry', 'c3c9be702a8026b490a58749a306e614f805de1349ccc3dacc9c3754601a2d09') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -105,8 +105,9 @@ as $$
 begin
   return case
     -- Postgres can ask without failing from 16 on.
-    when type_id = 'json'::regtype and current_setting('server_version_num')::integer >= 160000 then
-      format('case when pg_input_is_valid((%1$s)::text, ''jsonb'') then to_jsonb(%1$s) else to_jsonb((%1$s)::text) end', value)
+    when type_id in ('json'::regtype, 'json[]'::regtype) and current_setting('server_version_num')::integer >= 160000 then format(
+      'case when pg_input_is_valid(to_json(%1$s)::text, ''jsonb'') then to_jsonb(%1$s) else to_jsonb((%1$s)::%2$s) end',
+      value, case type_id when 'json'::regtype then 'text' else 'text[]' end)
     else chumbo.json_expression(type_id, value)
   end;
 end;
@@ -906,7 +907,6 @@ comment on function chumbo.check_answer(chumbo.capabilities, jsonb) is
 revoke all on function chumbo.check_answer(chumbo.capabilities, jsonb) from public, anon, authenticated;
 grant execute on function chumbo.check_answer(chumbo.capabilities, jsonb) to service_role, chumbo_runtime;
 
-drop function if exists chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb);
 create or replace function chumbo.shape_result(
   tool chumbo.capabilities, answer jsonb, arguments jsonb, request jsonb,
   out result text, out is_whole boolean, out row_count integer, out truncated boolean, out error jsonb
@@ -968,6 +968,6 @@ revoke all on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, js
 grant execute on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (13, 'results', '31223e56e4fbef1d5c0db312a6147fcc314c4c63a907682a51d658f3446b2069') -- chumbo.installed
+values (13, 'results', 'ffc1ea35172fd72cd9a5962f8fad94fd155456752785de0b8bd6f6032e8eec7b') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

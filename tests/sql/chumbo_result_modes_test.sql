@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_result_modes_test.sql — what leaves in each mode, what it may weigh, and what is refused at registration.
 begin;
 \ir support/people.psql
-select plan(127);
+select plan(128);
 \ir support/runtime.psql
 
 create table demo.notes (id bigint primary key, owner_id uuid not null default auth.uid(), body text not null);
@@ -34,6 +34,8 @@ create function demo.as_records() returns setof record language sql stable as $$
 create function demo.one_record() returns record language sql stable as $$ select 5::bigint, 'x'::varchar(3) $$;
 create function demo.bad_json(at integer default 2) returns table (id integer, doc json) language sql stable
   as $$ select n, case when n = at then '{"a": "\u0000"}' else '{"n": 1.50}' end::json from generate_series(1, 3) as n $$;
+create function demo.bad_json_list() returns table (docs json[], other json) language sql stable
+  as $$ values (array['{"a": "\u0000"}', '1.50']::json[], null::json), (array['[1]', null]::json[], null), (null, null) $$;
 create function demo.whole(given jsonb) returns jsonb language sql volatile as $$ insert into demo.notes (id, body) values (77, 'written') on conflict do nothing; select given $$;
 create function demo.whole_read(given json) returns json language sql stable as 'select given';
 create function demo.spoof() returns jsonb language plpgsql volatile as $$ begin raise exception using errcode = 'PT422', message = 'reported_error', detail = 'Mine.'; end $$;
@@ -97,7 +99,9 @@ select is(tests.whole('one_record'), '{"id": "5", "t": "x"}', 'also of one row')
 -- A value that jsonb cannot hold.
 select tests.act_as_owner();
 select chumbo.register_tool('demo.bad_json', 'demo');
+select chumbo.register_tool('demo.bad_json_list', 'demo');
 select tests.act_as_runtime();
+select is(tests.whole('bad_json_list'), '{"rows": [{"docs": ["{\"a\": \"\\u0000\"}", "1.50"], "other": null}, {"docs": [[1], null], "other": null}, {"docs": null, "other": null}]}', 'nor does one in an array');
 select is(tests.whole('bad_json'), '{"rows": [{"id": 1, "doc": {"n": 1.50}}, {"id": 2, "doc": "{\"a\": \"\\u0000\"}"}, {"id": 3, "doc": {"n": 1.50}}]}', 'one bad value leaves as its text and costs no other row');
 
 -- Sizes.
