@@ -43,10 +43,12 @@ export async function serveSqlCall(
 }
 
 function toResult(
-  { outcome, result, error, truncated, row_cap: rowCap }: CallAnswer,
+  { outcome, result, is_whole: isWhole, error, truncated, row_cap: rowCap }: CallAnswer,
   { exchange, name }: { readonly exchange: Exchange; readonly name: string },
 ): CallToolResult {
   const { traceId } = exchange
+  // The database has checked or written all of it; a failure too, where a tool reports one in a result of its own.
+  if (isWhole === true && result != null) return parseExact(result) as CallToolResult
   if ((outcome === 'ok' || outcome === 'replayed') && result != null) {
     const cut =
       truncated === true

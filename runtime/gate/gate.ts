@@ -19,6 +19,10 @@ const gateError = z.looseObject({
   scopes: z.array(z.string()).nullish(),
   needed: z.number().nullish(),
   found: z.number().nullish(),
+  /** Leads past the item that a page of a collection could not hold. */
+  next_cursor: z.string().nullish(),
+  /** The call that does it, as JSON text: its arguments may hold numbers that a reader would round. */
+  next_call: z.string().nullish(),
 })
 
 const serverFacts = z.object({

@@ -2,6 +2,7 @@
 
 import type { CallToolResult } from '@modelcontextprotocol/server'
 
+import { parseExact } from '../exact-json.ts'
 import type { GateError } from '../gate/gate.ts'
 
 interface ToolErrorEntry {
@@ -22,6 +23,26 @@ export const toolErrorRegistry = {
   result_too_large: {
     sentence: 'The result is larger than 4 MB, so nothing was changed and nothing is returned.',
     hint: 'Ask for less in one call.',
+  },
+  invalid_result: {
+    sentence: 'The tool returned something that is no result, so nothing was changed.',
+    hint: "The application's operator has to look at it.",
+  },
+  reported_error: {
+    sentence: 'The tool reported an error of its own, so nothing was changed.',
+    hint: 'Read what it says.',
+  },
+  invalid_cursor: {
+    sentence: 'The cursor does not belong to this list.',
+    hint: 'Repeat the arguments of next_call unchanged, or call it without a cursor to begin again.',
+  },
+  item_too_large: {
+    sentence: 'The next item does not fit into a page.',
+    hint: 'Go on after it with the cursor given, or use other filters.',
+  },
+  collection_stuck: {
+    sentence: 'The list cannot go on.',
+    hint: "Ask for more items at once or use other filters; the application's operator has to look at its order.",
   },
   scope_required: {
     sentence: 'The user has not allowed this client to do that.',
@@ -81,7 +102,10 @@ export const toolErrorRegistry = {
   },
 } as const satisfies Record<string, ToolErrorEntry>
 
-/** Key of `_meta` under which a tool error is given to programs: `{code, message, hint, trace_id, retry_after?, scopes?}`. */
+/**
+ * Key of `_meta` under which a tool error is given to programs:
+ * `{code, message, hint, trace_id, retry_after?, scopes?, next_cursor?, next_call?}`.
+ */
 export const errorMetaKey = 'dev.chumbo/error'
 
 /**
@@ -108,6 +132,8 @@ export function toolError(error: GateError, traceId: string): CallToolResult {
         trace_id: traceId,
         ...(error.retry_after == null ? {} : { retry_after: error.retry_after }),
         ...(error.scopes == null ? {} : { scopes: error.scopes }),
+        ...(error.next_cursor == null ? {} : { next_cursor: error.next_cursor }),
+        ...(error.next_call == null ? {} : { next_call: parseExact(error.next_call) }),
       },
     },
   }

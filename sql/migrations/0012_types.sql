@@ -1279,6 +1279,6 @@ revoke all on function chumbo.find_bad_argument(jsonb, jsonb, text, jsonb) from 
 grant execute on function chumbo.find_bad_argument(jsonb, jsonb, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (12, 'types', '0000000000000000000000000000000000000000000000000000000000000000') -- chumbo.installed
+values (12, 'types', '8ed610e79513de70b4320c00ea185d47ff41f00baf86c6057fdc17d533bda8c7') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -291,6 +291,9 @@ begin
   perform chumbo.require_scopes(register_tool.scopes);
   v_parameters := chumbo.describe_parameters(v_target);
   perform chumbo.check_result_options(v_target, register_tool.result, v_render, register_tool.cursor, register_tool.max_bytes);
+  if register_tool.result = 'collection' then
+    v_parameters := chumbo.collection_parameters(v_parameters, register_tool.row_cap);
+  end if;
 
   for v_warning in select chumbo.target_warnings(v_target) loop
     if strict then
@@ -317,7 +320,7 @@ begin
     register_tool.meta, register_tool.icons, register_tool.scopes,
     'sql', v_target::text, (select n.nspname from pg_catalog.pg_namespace as n where n.oid = v_proc.pronamespace), v_proc.proname,
     (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p),
-    v_result.shape, v_result.query, register_tool.row_cap, v_is_write,
+    v_result.shape, chumbo.render_query(v_result.query, v_result.shape, register_tool.row_cap, v_render), register_tool.row_cap, v_is_write,
     -- A write that returns nothing was filtered by a policy or met no row; calling that success would be a lie.
     coalesce(register_tool.empty = 'error', v_is_write),
     register_tool.result, v_render::text, register_tool.cursor, register_tool.max_bytes,
@@ -435,43 +438,6 @@ comment on function chumbo.drop_capability(text, text, text) is
   'Removes a capability; callers see it as unknown from the next request on. Returns whether there was one. Raises unknown_server.';
 revoke all on function chumbo.drop_capability(text, text, text) from public, anon, authenticated, service_role;
 
-create or replace function chumbo.target_description(target regprocedure)
-  returns text
-  language sql stable
-  security invoker
-  set search_path = ''
-as $$
-  select obj_description(target, 'pg_proc')
-$$;
-comment on function chumbo.target_description(regprocedure) is 'What the comment of a function says of it as a whole; null without one.';
-revoke all on function chumbo.target_description(regprocedure) from public, anon, authenticated, service_role;
-
-create or replace function chumbo.describe_result(target regprocedure, row_cap integer, result_mode text, columns text)
-  returns table (shape text, query text, schema jsonb)
-  language sql stable
-  security invoker
-  set search_path = ''
-as $$
-  select * from chumbo.describe_result(target, row_cap)
-$$;
-comment on function chumbo.describe_result(regprocedure, integer, text, text) is 'describe_result for the structured mode.';
-revoke all on function chumbo.describe_result(regprocedure, integer, text, text) from public, anon, authenticated, service_role;
-
-create or replace function chumbo.check_result_options(target regprocedure, result_mode text, render regprocedure, cursor_key text[], max_bytes integer)
-  returns void
-  language plpgsql stable
-  security invoker
-  set search_path = ''
-as $$
-begin
-  if result_mode <> 'structured' or render is not null or cursor_key is not null then
-    raise exception using errcode = 'PT400', message = 'invalid_option', detail = 'Only structured results.', hint = 'Leave result out.';
-  end if;
-end;
-$$;
-comment on function chumbo.check_result_options(regprocedure, text, regprocedure, text[], integer) is 'Raises invalid_option.';
-revoke all on function chumbo.check_result_options(regprocedure, text, regprocedure, text[], integer) from public, anon, authenticated, service_role;
-
 create or replace function chumbo.table_statement(capability chumbo.capabilities, arguments jsonb, request jsonb)
   returns text
   language plpgsql stable
@@ -485,35 +451,6 @@ $$;
 comment on function chumbo.table_statement(chumbo.capabilities, jsonb, jsonb) is 'Raises tool_unavailable.';
 revoke all on function chumbo.table_statement(chumbo.capabilities, jsonb, jsonb) from public, anon, authenticated;
 grant execute on function chumbo.table_statement(chumbo.capabilities, jsonb, jsonb) to service_role, chumbo_runtime;
-
-create or replace function chumbo.shape_result(
-  tool chumbo.capabilities, answer jsonb, arguments jsonb, request jsonb,
-  out result text, out is_whole boolean, out row_count integer, out truncated boolean
-)
-  language plpgsql stable
-  security invoker
-  set search_path = ''
-as $$
-declare
-  v_value jsonb := answer -> 'value';
-begin
-  is_whole := false;
-  row_count := case when tool.result_shape <> 'void' then (answer ->> 'count')::integer end;
-  truncated := tool.result_shape = 'rows' and row_count > tool.row_cap;
-  if tool.result_shape = 'rows' then
-    row_count := least(row_count, tool.row_cap);
-    v_value := jsonb_build_object('rows', case when truncated then v_value - tool.row_cap else v_value end)
-      || case when truncated then '{"truncated": true}'::jsonb else '{}' end;
-  elsif tool.result_shape in ('scalar', 'void') or jsonb_typeof(v_value) <> 'object' then
-    v_value := jsonb_build_object('result', v_value);
-  end if;
-  result := v_value::text;
-end;
-$$;
-comment on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb) is
-  'The answer of a tool as JSON text; is_whole when it is a complete result of the protocol and not its structured content alone.';
-revoke all on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb) from public, anon, authenticated;
-grant execute on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb) to service_role, chumbo_runtime;
 
 create or replace function chumbo.sync_capabilities(manifest jsonb, server text default 'default')
   returns jsonb
@@ -756,6 +693,7 @@ declare
   v_detail text;
   v_hint text;
   v_problem text;
+  v_arguments jsonb := arguments;
 begin
   outcome := 'ok';
   -- A sub-transaction: what a failing tool wrote goes, its receipt stays.
@@ -766,12 +704,15 @@ begin
     elsif capability.result_shape = 'void' and capability.empty_is_error then
       v_changed := chumbo.rows_changed();
     end if;
+    if capability.result_mode = 'collection' then
+      v_arguments := chumbo.collection_arguments(capability, arguments, request);
+    end if;
     answer := chumbo.run(
       case capability.handler
-        when 'table' then chumbo.table_statement(capability, arguments, request)
-        else chumbo.call_statement(capability, target, arguments)
+        when 'table' then chumbo.table_statement(capability, v_arguments, request)
+        else chumbo.call_statement(capability, target, v_arguments)
       end,
-      arguments, v_path, request);
+      v_arguments, v_path, request);
     row_count := case
       when v_changed is not null then least(chumbo.rows_changed() - v_changed, 2147483647)
       when capability.result_shape = 'void' then null
@@ -785,12 +726,16 @@ begin
       -- Raised, so that whatever it did write goes too: an error always means that nothing happened.
       raise exception using errcode = 'PT404', message = 'no_rows_changed';
     end if;
+    if capability.result_mode = 'mcp' or capability.max_bytes is not null then
+      perform chumbo.check_answer(capability, answer);
+    end if;
   exception
     -- others does not cover a cancelled statement, and that is how a timeout arrives.
     when others or query_canceled or assert_failure then
       get stacked diagnostics v_state = returned_sqlstate, v_message = message_text, v_detail = pg_exception_detail,
         v_hint = pg_exception_hint;
-      answer := null;
+      -- A full result that says of itself that it is an error is undone and still told; a body that raises the same has none.
+      answer := case when v_message = 'reported_error' then answer end;
       row_count := 0;
       error := chumbo.tool_error(v_state, v_message, v_detail, v_hint);
       outcome := case when error ->> 'code' = 'tool_unavailable' then 'refused' else 'tool_error' end;
@@ -798,8 +743,11 @@ begin
       raise log 'chumbo: % % failed with SQLSTATE %, trace %', capability.kind, capability.name, v_state, request ->> 'trace_id';
   end;
 
-  if error ->> 'code' = 'invalid_value' and capability.handler = 'sql' then
-    v_problem := chumbo.find_bad_argument(capability.parameters, arguments, v_path, request);
+  -- Not every type reports a value that it cannot read as one: a text search query is a syntax error.
+  if capability.handler = 'sql'
+    and (error ->> 'code' = 'invalid_value' or error ->> 'code' = 'tool_failed' and error ->> 'message' is null)
+  then
+    v_problem := chumbo.find_bad_argument(capability.parameters, v_arguments, v_path, request);
     if v_problem is not null then
       error := jsonb_build_object('code', 'invalid_arguments', 'message', v_problem);
     end if;
@@ -879,12 +827,16 @@ begin
     v_outcome := v_run.outcome;
     v_error := v_run.error;
     v_count := v_run.row_count;
-    if v_outcome = 'ok' then
+    if v_run.answer is not null then
       v_shape := chumbo.shape_result(v_tool, v_run.answer, arguments, request);
+      if v_shape.error is not null then
+        v_outcome := 'tool_error';
+        v_error := v_shape.error;
+      end if;
       v_result := v_shape.result;
       v_is_whole := v_shape.is_whole;
       v_truncated := v_shape.truncated;
-      v_count := coalesce(v_shape.row_count, v_count);
+      v_count := case when v_outcome = 'ok' then coalesce(v_shape.row_count, v_count) else 0 end;
     end if;
   end if;
 
@@ -1088,6 +1040,6 @@ revoke all on function public.chumbo_enter(text, jsonb) from public, anon, authe
 grant execute on function public.chumbo_enter(text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (11, 'registry', 'b2dd725908b5f2fc557283b83936db79bed2c428948ffce79aeb45f74bc00891') -- chumbo.installed
+values (11, 'registry', '93c6c6d903f09c9a7add02b91c24d9fbc607b0a431bdc0a7a9aaf1045cb9be23') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

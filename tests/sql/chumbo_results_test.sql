@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_results_test.sql — how the answer of a function leaves: its shape, its schema, every digit of it.
 begin;
 \ir support/people.psql
-select plan(49);
+select plan(50);
 \ir support/runtime.psql
 
 create type demo.part as (n bigint, "50%" text);
@@ -86,11 +86,14 @@ select is(tests.schema_of('a_whole') #> '{properties,parts,items,properties,n}',
 select tests.act_as_runtime();
 select is(tests.call('alice', 'integers', '{"until": 3}') - array['revision', 'is_whole'], '{"outcome": "ok", "result": "{\"rows\": [1, 2, 3]}", "error": null, "truncated": false, "row_cap": 3}',
   'as many rows as the cap are all of them');
-select is(tests.call('alice', 'integers', '{"until": 4}') - array['revision', 'is_whole'], '{"outcome": "ok", "result": "{\"rows\": [1, 2, 3], \"truncated\": true}", "error": null, "truncated": true, "row_cap": 3}',
-  'one more is cut, and said to be');
+select is(tests.call('alice', 'integers', '{"until": 4}') - array['revision', 'result'], '{"outcome": "ok", "is_whole": true, "error": null, "truncated": true, "row_cap": 3}',
+  'one more is cut');
+select is(tests.result_of('integers', '{"until": 4}'),
+  '{"content": [{"type": "text", "text": "{\"rows\": [1, 2, 3], \"truncated\": true}"}, {"type": "text", "text": "Cut after 3 rows; narrow the request to see others."}],
+    "structuredContent": {"rows": [1, 2, 3], "truncated": true}}', 'and said to be, in both forms');
 select tests.act_as_owner();
-select results_eq($$ select row_count, truncated, bytes from chumbo.receipts where capability = 'integers' order by id desc limit 2 $$,
-  $$ values (3, true, 38), (3, false, 19) $$, 'the receipts count the rows that were given');
+select results_eq($$ select row_count, truncated, bytes from chumbo.receipts where capability = 'integers' order by id desc limit 3 $$,
+  $$ values (3, true, 227), (3, true, 227), (3, false, 19) $$, 'the receipts count the rows that were given');
 select results_eq($$ select distinct row_count from chumbo.receipts where capability = any (array['a_whole', 'a_bigint', 'a_jsonb', 'one_out']) $$,
   $$ values (1) $$, 'a row or a value counts as one');
 select results_eq($$ select distinct row_count from chumbo.receipts where capability = any (array['no_whole', 'no_json', 'no_bigints', 'no_row']) $$,
