@@ -547,13 +547,18 @@ create or replace function chumbo.require_table(server_id bigint, request jsonb,
   security invoker
   set search_path = ''
 as $$
+declare
+  v_found record;
 begin
-  select u.* into entry, relation, kind from chumbo.usable_tables(server_id, request, coalesce(name, '')) as u;
+  select u.* into v_found from chumbo.usable_tables(server_id, request, coalesce(name, '')) as u;
   -- Unknown, withheld and not for this caller are one answer: telling them apart would confirm names.
-  if relation is null then
+  if not found then
     raise exception using errcode = 'PT404', message = 'object_not_allowed',
       detail = format('There is no table %L here.', left(name, 64)), hint = 'list_allowed_tables says what there is.';
   end if;
+  entry := v_found.entry;
+  relation := v_found.relation;
+  kind := v_found.kind;
 end;
 $$;
 comment on function chumbo.require_table(bigint, jsonb, text) is 'The one table a caller means, when he may read it. Raises object_not_allowed.';
@@ -1223,6 +1228,6 @@ comment on function chumbo.unregister_table(text, text) is
 revoke all on function chumbo.unregister_table(text, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (14, 'tables', '0000000000000000000000000000000000000000000000000000000000000000') -- chumbo.installed
+values (14, 'tables', 'b2ac9fb8761dcf082e19ccc845e398175e2ef616621afc4cf5536d8028caa3ce') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
