@@ -160,56 +160,49 @@ $$;
 comment on function chumbo.table_warnings(oid) is 'What is risky or useless about offering this table or view, a sentence each.';
 revoke all on function chumbo.table_warnings(oid) from public, anon, authenticated, service_role;
 
-create or replace function chumbo.base_type_of(type_id oid)
-  returns oid
+create or replace function chumbo.filter_type(
+  type_id oid, role text, out base_type oid, out base_schema text, out family text, out is_not_null boolean
+)
   language plpgsql stable
   security invoker
   set search_path = ''
 as $$
 declare
-  v_type oid := type_id;
-  v_base oid;
+  v_type record;
 begin
+  base_type := type_id;
+  is_not_null := false;
   loop
-    select t.typbasetype into v_base from pg_catalog.pg_type as t where t.oid = v_type and t.typtype = 'd';
-    exit when not found;
-    v_type := v_base;
-  end loop;
-  return v_type;
-end;
-$$;
-comment on function chumbo.base_type_of(oid) is 'The type under a domain, or the type itself.';
-revoke all on function chumbo.base_type_of(oid) from public, anon, authenticated;
-grant execute on function chumbo.base_type_of(oid) to service_role, chumbo_runtime;
-
-create or replace function chumbo.value_family(type_id oid)
-  returns text
-  language plpgsql stable
-  security invoker
-  set search_path = ''
-as $$
-begin
-  return (
-    select case
-      when t.oid in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) then 'integer'
-      when t.oid in ('numeric'::regtype, 'float4'::regtype, 'float8'::regtype) then 'number'
-      when t.oid = 'bool'::regtype then 'boolean'
-      when t.oid in ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype, 'name'::regtype) then 'text'
-      -- An extension's type, so it has no fixed number; only a superuser can make another base type of that name.
-      when t.typname = 'citext' and t.typtype = 'b' then 'text'
-      when t.oid in ('date'::regtype, 'time'::regtype, 'timetz'::regtype, 'timestamp'::regtype, 'timestamptz'::regtype) then 'time'
-      when t.typtype = 'e' then 'enum'
-      when t.oid in ('uuid'::regtype, 'interval'::regtype, 'inet'::regtype, 'cidr'::regtype, 'macaddr'::regtype, 'macaddr8'::regtype) then 'other'
-    end
+    select t.typname, t.typtype, t.typbasetype, t.typnotnull, t.typnamespace into v_type
     from pg_catalog.pg_type as t
-    where t.oid = type_id
-  );
+    where t.oid = base_type;
+    exit when v_type.typtype <> 'd';
+    base_type := v_type.typbasetype;
+    is_not_null := is_not_null or v_type.typnotnull;
+  end loop;
+  select n.nspname into base_schema from pg_catalog.pg_namespace as n where n.oid = v_type.typnamespace;
+
+  family := case
+    when base_type in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) then 'integer'
+    when base_type in ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype, 'name'::regtype) then 'text'
+    when base_type in ('numeric'::regtype, 'float4'::regtype, 'float8'::regtype) then 'number'
+    when base_type = 'bool'::regtype then 'boolean'
+    when base_type in ('date'::regtype, 'time'::regtype, 'timetz'::regtype, 'timestamp'::regtype, 'timestamptz'::regtype) then 'time'
+    when base_type in ('uuid'::regtype, 'interval'::regtype, 'inet'::regtype, 'cidr'::regtype, 'macaddr'::regtype, 'macaddr8'::regtype)
+      then 'other'
+    -- The caller has to name these, so it takes the right to look into their schema.
+    when not has_schema_privilege(role, v_type.typnamespace, 'usage') then null
+    when v_type.typtype = 'e' then 'enum'
+    -- An extension's, so it has no fixed number; only a superuser can make another base type of that name.
+    when v_type.typname = 'citext' and v_type.typtype = 'b' then 'text'
+  end;
 end;
 $$;
-comment on function chumbo.value_family(oid) is
-  'How values of a base type are written in a filter: integer, number, boolean, text, time, enum, other. Null where none can be.';
-revoke all on function chumbo.value_family(oid) from public, anon, authenticated;
-grant execute on function chumbo.value_family(oid) to service_role, chumbo_runtime;
+comment on function chumbo.filter_type(oid, text) is
+  'The type under a domain, its schema, and how its values are written in a filter: integer, number, boolean, text, time, enum, other. '
+  'Null where none can be.';
+revoke all on function chumbo.filter_type(oid, text) from public, anon, authenticated;
+grant execute on function chumbo.filter_type(oid, text) to service_role, chumbo_runtime;
 
 create or replace function chumbo.usable_tables(server_id bigint, request jsonb, name text default null)
   returns table (entry chumbo.readable_tables, relation oid, kind text)
@@ -264,30 +257,23 @@ create or replace function chumbo.usable_columns(entry chumbo.readable_tables, r
 as $$
 begin
   return query
-    select a.attname::text, a.attnum, a.atttypid, a.atttypmod, not (a.attnotnull or t.typnotnull),
-      b.oid, n.nspname::text, f.family,
+    select a.attname::text, a.attnum, a.atttypid, a.atttypmod, not (a.attnotnull or f.is_not_null),
+      f.base_type, f.base_schema, f.family,
       case
         when entry.filterable is not null and a.attname <> all (entry.filterable) then '{}'
         when f.family is null then '{is_null}'
         when f.family = 'boolean' then '{eq,ne,in,is_null}'
-        -- Postgres refuses patterns under such a collation.
-        when f.family = 'text' and coalesce(l.collisdeterministic, true) then '{eq,ne,gt,gte,lt,lte,in,like,ilike,is_null}'
+        -- Postgres refuses patterns under a collation that takes different texts for equal.
+        when f.family = 'text' and (select l.collisdeterministic from pg_catalog.pg_collation as l where l.oid = a.attcollation)
+          then '{eq,ne,gt,gte,lt,lte,in,like,ilike,is_null}'
         else '{eq,ne,gt,gte,lt,lte,in,is_null}'
       end::text[],
       f.family is not null and (entry.sortable is null or a.attname = any (entry.sortable))
-    from unnest(entry.columns) with ordinality as chosen (name, position)
-    join pg_catalog.pg_attribute as a
-      on a.attrelid = usable_columns.relation and a.attname = chosen.name and a.attnum > 0 and not a.attisdropped
-    join pg_catalog.pg_type as t on t.oid = a.atttypid
-    join pg_catalog.pg_type as b on b.oid = case t.typtype when 'd' then chumbo.base_type_of(t.oid) else t.oid end
-    join pg_catalog.pg_namespace as n on n.oid = b.typnamespace
-    left join pg_catalog.pg_collation as l on l.oid = a.attcollation
-    -- The caller has to name the type of a value, so it takes the right to look into that schema.
-    cross join lateral (
-      select case when has_schema_privilege(usable_columns.role, n.oid, 'usage') then chumbo.value_family(b.oid) end as family
-    ) as f
-    where has_column_privilege(usable_columns.role, usable_columns.relation, a.attnum, 'select')
-    order by chosen.position;
+    from pg_catalog.pg_attribute as a
+    cross join lateral chumbo.filter_type(a.atttypid, usable_columns.role) as f
+    where a.attrelid = usable_columns.relation and a.attname = any (entry.columns) and a.attnum > 0 and not a.attisdropped
+      and has_column_privilege(usable_columns.role, usable_columns.relation, a.attnum, 'select')
+    order by array_position(entry.columns, a.attname::text);
 end;
 $$;
 comment on function chumbo.usable_columns(chumbo.readable_tables, oid, text) is
@@ -1228,6 +1214,6 @@ comment on function chumbo.unregister_table(text, text) is
 revoke all on function chumbo.unregister_table(text, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (14, 'tables', 'b2ac9fb8761dcf082e19ccc845e398175e2ef616621afc4cf5536d8028caa3ce') -- chumbo.installed
+values (14, 'tables', '6f0b529f119f72a6b551934a295d326d458f85cbe30ca2b2df8f7b9ffb29f042') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
