@@ -117,7 +117,7 @@ begin
       ), false)
       order by c.oid = table_fault.relation desc, c.oid
     loop
-      return jsonb_build_object('code', 'view_with_owner_rights',
+      return jsonb_build_object('code', 'unsafe_view',
         'message', case v_beneath.relkind
           when 'm' then format('%s reads the materialized view %s, which holds the rows of its owner for everybody.', relation::regclass, v_beneath.relation)
           else format('The view %s reads with the rights of its owner, so row security does not see the caller.', v_beneath.relation) end,
@@ -130,7 +130,7 @@ begin
 end;
 $$;
 comment on function chumbo.table_fault(oid) is
-  'Why a relation must not be offered, as {code, message, hint}: unknown_table, unsupported_table, view_with_owner_rights. Null when it may.';
+  'Why a relation must not be offered, as {code, message, hint}: unknown_table, unsupported_table, unsafe_view. Null when it may.';
 revoke all on function chumbo.table_fault(oid) from public, anon, authenticated;
 grant execute on function chumbo.table_fault(oid) to service_role, chumbo_runtime;
 
@@ -1187,7 +1187,7 @@ end;
 $$;
 comment on function chumbo.register_table(text, text, text, text[], text, text[], integer, integer, text[], text[], text[], boolean) is
   'Lets callers read the chosen columns of a table or view, and of its rows those that row security shows them. Returns its id. '
-  'Repeating it renews everything. Raises unknown_table, unsupported_table, view_with_owner_rights, unknown_column, columns_required, '
+  'Repeating it renews everything. Raises unknown_table, unsupported_table, unsafe_view, unknown_column, columns_required, '
   'invalid_name, name_taken, invalid_option, unknown_scope, unknown_server, unsafe_target.';
 revoke all on function chumbo.register_table(text, text, text, text[], text, text[], integer, integer, text[], text[], text[], boolean)
   from public, anon, authenticated, service_role;
@@ -1214,6 +1214,6 @@ comment on function chumbo.unregister_table(text, text) is
 revoke all on function chumbo.unregister_table(text, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (14, 'tables', '6f0b529f119f72a6b551934a295d326d458f85cbe30ca2b2df8f7b9ffb29f042') -- chumbo.installed
+values (14, 'tables', '87fd87081aa4fc716edc53b978cfea3b4131f84d884b62c942d02483fad786d8') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

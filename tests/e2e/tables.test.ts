@@ -40,10 +40,13 @@ describe.each(['rest', 'direct'] as const)('registered tables through the %s gat
   let alice: Connection
   let bob: Connection
   let sql: postgres.Sql
+  const cleanups: (() => Promise<void>)[] = []
 
   beforeAll(async () => {
     stack = await startStack({ project: repositoryRoot, gate, install: 'direct' })
+    cleanups.push(() => stack.stop())
     sql = postgres(stack.databaseUrl, { max: 1, onnotice: () => {} })
+    cleanups.push(() => sql.end())
     await sql.unsafe(arrange).simple()
     await sql`
       insert into shop.orders (id, owner_id, total, note, placed_at)
@@ -52,19 +55,18 @@ describe.each(['rest', 'direct'] as const)('registered tables through the %s gat
         (2, ${stack.users.alice.id}, 5, null, '2026-02-01T00:00:00Z'),
         (3, ${stack.users.bob.id}, 20, 'of Bob', '2026-01-31T12:00:00Z')`
     alice = await signIn(stack, stack.users.alice)
+    cleanups.push(alice.close)
     bob = await signIn(stack, stack.users.bob)
+    cleanups.push(bob.close)
     // The client holds each result against the output schema of a tool it has listed.
     await alice.client.listTools()
   })
   afterAll(async () => {
-    await alice?.close()
-    await bob?.close()
-    await sql?.end()
-    await stack?.stop()
+    for (const cleanup of cleanups.reverse()) await cleanup()
   })
 
   const call = (who: Connection, name: string, args: object = {}) =>
-    who.client.callTool({ name, arguments: { ...args } }) as Promise<CallToolResult>
+    who.client.callTool({ name, arguments: { ...args } })
   const code = (result: CallToolResult) =>
     (result._meta?.[errorMetaKey] as { readonly code: string } | undefined)?.code
 

@@ -62,9 +62,9 @@ $$;
 select is(tests.tools(), null, 'before the first table there is no tool');
 select is(tests.refusal(format('select chumbo.register_table(%L, ''demo''%s)', target, more)), expected, format('%s%s is refused', target, more))
 from (values
-  ('demo.loose', '', 'PT400 | view_with_owner_rights | The view demo.loose reads with the rights of its owner, so row security does not see the caller. | Run alter view demo.loose set (security_invoker = true);'),
-  ('demo.over_loose', '', 'PT400 | view_with_owner_rights | The view demo.loose reads with the rights of its owner, so row security does not see the caller. | Run alter view demo.loose set (security_invoker = true);'),
-  ('demo.over_frozen', '', 'PT400 | view_with_owner_rights | demo.over_frozen reads the materialized view demo.frozen, which holds the rows of its owner for everybody. | Take demo.frozen out of demo.over_frozen.'),
+  ('demo.loose', '', 'PT400 | unsafe_view | The view demo.loose reads with the rights of its owner, so row security does not see the caller. | Run alter view demo.loose set (security_invoker = true);'),
+  ('demo.over_loose', '', 'PT400 | unsafe_view | The view demo.loose reads with the rights of its owner, so row security does not see the caller. | Run alter view demo.loose set (security_invoker = true);'),
+  ('demo.over_frozen', '', 'PT400 | unsafe_view | demo.over_frozen reads the materialized view demo.frozen, which holds the rows of its owner for everybody. | Take demo.frozen out of demo.over_frozen.'),
   ('demo.frozen', '', 'PT400 | unsupported_table | demo.frozen is a materialized view, so no policy of a table decides who reads which row. | Offer the tables it is made from, or a view of them with security_invoker.'),
   ('demo.remote', '', 'PT400 | unsupported_table | demo.remote is a foreign table, so no policy of a table decides who reads which row. | Offer the tables it is made from, or a view of them with security_invoker.'),
   ('demo.counter', '', 'PT400 | unsupported_table | demo.counter is neither a table nor a view, so no policy of a table decides who reads which row. | Offer the tables it is made from, or a view of them with security_invoker.'),
