@@ -35,19 +35,13 @@ comment on column chumbo.readable_tables.filterable is 'The columns a filter may
 comment on column chumbo.readable_tables.sortable is 'The columns an order may name; null for all chosen ones.';
 comment on column chumbo.readable_tables.key is 'What tells two rows of a view apart and so makes their order certain; null for the primary key.';
 comment on column chumbo.readable_tables.is_protected is
-  'Row security was on when it was registered. Should it be off later, the table is withheld until it is on again.';
+  'Row security was on when it was registered, or it was a view. A table of that name whose row security is off is withheld.';
 
 alter table chumbo.readable_tables enable row level security;
 drop policy if exists select_runtime on chumbo.readable_tables;
 create policy select_runtime on chumbo.readable_tables for select to chumbo_runtime using (true);
 revoke all on chumbo.readable_tables from public, anon, authenticated, service_role;
 grant select on chumbo.readable_tables to service_role, chumbo_runtime;
-
--- These were for registration alone. A table is described and read as it is at the time of the call.
-grant execute on function chumbo.type_schema(oid) to service_role, chumbo_runtime;
-grant execute on function chumbo.nullable_schema(jsonb) to service_role, chumbo_runtime;
-grant execute on function chumbo.has_wide_number(oid) to service_role, chumbo_runtime;
-grant execute on function chumbo.json_expression(oid, text) to service_role, chumbo_runtime;
 
 -- What stands behind a view, however many views lie between. A table stands for itself.
 create or replace function chumbo.relations_beneath(relation oid)
@@ -588,7 +582,7 @@ begin
   select jsonb_agg(jsonb_build_object(
     'name', c.name,
     'type', format_type(c.type_id, c.type_modifier),
-    'schema', chumbo.nullable_schema(coalesce(chumbo.type_schema(c.type_id), '{}')),
+    'schema', coalesce(chumbo.value_schema(c.type_id, c.type_modifier), '{}'),
     'nullable', c.is_nullable,
     'description', col_description(v_table.relation, c.number),
     'operators', to_jsonb(c.operators),
@@ -961,6 +955,43 @@ $$;
 comment on function chumbo.table_tools() is 'The three tools by which the registered tables of a server are read.';
 revoke all on function chumbo.table_tools() from public, anon, authenticated, service_role;
 
+create or replace function chumbo.table_problems()
+  returns table (server text, name text, problem text)
+  language plpgsql stable
+  security invoker
+  set search_path = ''
+as $$
+begin
+  return query
+    select s.slug, t.name::text, p.problem
+    from chumbo.readable_tables as t
+    join chumbo.servers as s on s.id = t.server_id
+    left join (
+      pg_catalog.pg_class as c
+      join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+    ) on n.nspname = t.table_schema and c.relname = t.table_name
+    cross join lateral (
+      select concat_ws(' ', f.fault ->> 'message', f.fault ->> 'hint') as problem
+      from (select chumbo.table_fault(c.oid) as fault) as f
+      where f.fault is not null
+      union all
+      select w.warning
+      from chumbo.table_warnings(c.oid) as w (warning)
+      where c.oid is not null and chumbo.table_fault(c.oid) is null
+      union all
+      select format('%s has no column %I any more.', c.oid::regclass, missing)
+      from unnest(t.columns || t.key) as missing
+      where c.oid is not null and not exists (
+        select from pg_catalog.pg_attribute as a where a.attrelid = c.oid and a.attname = missing and a.attnum > 0 and not a.attisdropped
+      )
+    ) as p
+    order by s.slug, t.name, p.problem collate "C";
+end;
+$$;
+comment on function chumbo.table_problems() is
+  'What is wrong now with the registered tables: why one is withheld, what is risky about it, which columns are gone. A sentence a row.';
+revoke all on function chumbo.table_problems() from public, anon, authenticated, service_role;
+
 create or replace function chumbo.offer_table_tools(server_id bigint)
   returns void
   language plpgsql volatile
@@ -1172,7 +1203,7 @@ begin
   values (
     v_server_id, v_name, v_schema, v_class.relname, v_columns, register_table.filterable, register_table.sortable,
     register_table.key, register_table.description, v_default_limit, register_table.max_limit, register_table.scopes,
-    v_class.relrowsecurity
+    v_class.relrowsecurity or v_class.relkind = 'v'
   )
   on conflict on constraint readable_tables_server_id_name_key do update
   set table_schema = excluded.table_schema, table_name = excluded.table_name, columns = excluded.columns,
@@ -1214,6 +1245,6 @@ comment on function chumbo.unregister_table(text, text) is
 revoke all on function chumbo.unregister_table(text, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (14, 'tables', '87fd87081aa4fc716edc53b978cfea3b4131f84d884b62c942d02483fad786d8') -- chumbo.installed
+values (14, 'tables', '624618a2111862277ad321c85c0c239abb97f9b0c0cb90e17a1950c525f815b3') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_register_table_test.sql — register_table and unregister_table: what may be offered, and the three tools.
 begin;
 \ir support/people.psql
-select plan(70);
+select plan(72);
 \ir support/runtime.psql
 
 select function_privs_are('chumbo', f, a, role, array[]::text[], format('%s may not call %s', role, f))
@@ -117,7 +117,7 @@ select is_empty($$ with recursive nodes (node) as (
   ) select node from nodes where jsonb_typeof(node) = 'object' and (node ->> 'type' = 'array' and coalesce(node -> 'items', '{}') = '{}' or node ? '$ref') $$, 'every list says what it holds');
 select is(chumbo.register_table('demo.tight', 'demo', key => '{id}', max_limit => 20), chumbo.register_table('demo.tight', 'demo', max_limit => 10), 'registering again keeps the row');
 select results_eq($$ select name, columns, key, default_limit, max_limit, is_protected from chumbo.readable_tables order by name $$,
-  $$ values ('notes' collate "C", '{id,body}'::text[], null::text[], 50, 200, true), ('tight', '{id,owner_id,body,secret}', null, 10, 10, false) $$, 'and renews everything in it');
+  $$ values ('notes' collate "C", '{id,body}'::text[], null::text[], 50, 200, true), ('tight', '{id,owner_id,body,secret}', null, 10, 10, true) $$, 'and renews everything in it');
 select lives_ok($$ select chumbo.register_table('demo.spelled', 'demo'), chumbo.register_table('demo.parted', 'demo'), chumbo.register_table('demo.notes', 'demo', name => 'all-notes') $$,
   'an option may be spelled otherwise, a table may be partitioned, or offered twice');
 select lives_ok($$ select chumbo.register_table('demo."Créer ""Élément"""', 'demo') $$, 'a name may hold anything');
@@ -149,6 +149,21 @@ select is((select array_agg(distinct (required_scopes, search_terms)::text) from
 create table tests.before as select s.revision from chumbo.servers as s where s.slug = 'demo';
 select chumbo.register_table('demo.spelled', 'demo', description => 'Spelled out.');
 select is((select s.revision from chumbo.servers as s where s.slug = 'demo'), (select revision from tests.before), 'repeating a registration changes no tool');
+
+-- What became of it since.
+select is_empty($$ select * from chumbo.table_problems() where name in ('notes', 'tight') $$, 'nothing is wrong while all is well');
+alter table demo.notes rename column body to words;
+alter view demo.tight reset (security_invoker);
+drop view demo.spelled;
+alter table demo.notes disable row level security;
+select results_eq('select * from chumbo.table_problems()', $$ values
+  ('demo', 'notes', 'Row security is off on demo.notes, so whoever may select from it reads every row; alter table demo.notes enable row level security;'),
+  ('demo', 'notes', 'demo.notes has no column body any more.'),
+  ('demo', 'spelled', 'There is no such table or view. Write schema.name of a table or view that exists.'),
+  ('demo', 'tight', 'The view demo.tight reads with the rights of its owner, so row security does not see the caller. Run alter view demo.tight set (security_invoker = true);'),
+  ('other', 'notes', 'Row security is off on demo.notes, so whoever may select from it reads every row; alter table demo.notes enable row level security;'),
+  ('other', 'notes', 'demo.notes has no column body any more.') $$,
+  'what is gone, loose or open is told, for every table');
 delete from chumbo.servers where slug = 'demo';
 select is((select count(*) from chumbo.readable_tables), 1::bigint, 'a server takes its tables along');
 

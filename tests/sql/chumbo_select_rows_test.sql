@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_select_rows_test.sql — what callers see of registered tables: their rows, their columns, their tables.
 begin;
 \ir support/people.psql
-select plan(129);
+select plan(130);
 \ir support/runtime.psql
 
 -- Arrange: notes are private to their owner, tags are everybody's, and each further table shows one thing.
@@ -176,6 +176,7 @@ from (values
   ('alter view demo.starred reset (security_invoker)', 'half notes tags | {"id": "1", "body": "note 1", "stars": 1, "made_at": "2026-01-01T00:00:00+00:00"} | object_not_allowed | {"id": "1", "body": "note 1", "stars": 1, "made_at": "2026-01-01T00:00:00+00:00"}'),
   ('create or replace view demo.starred with (security_invoker = false) as select id, stars, body from demo.notes', 'half notes tags | {"id": "1", "body": "note 1", "stars": 1, "made_at": "2026-01-01T00:00:00+00:00"} | object_not_allowed | {"id": "1", "body": "note 1", "stars": 1, "made_at": "2026-01-01T00:00:00+00:00"}'),
   ('drop view demo.starred; create materialized view demo.starred as select id, stars, body from demo.notes; grant select on demo.starred to authenticated', 'half notes tags | {"id": "1", "body": "note 1", "stars": 1, "made_at": "2026-01-01T00:00:00+00:00"} | object_not_allowed | {"id": "1", "body": "note 1", "stars": 1, "made_at": "2026-01-01T00:00:00+00:00"}'),
+  ('drop view demo.starred; create table demo.starred as select id, stars, body from demo.notes; grant select on demo.starred to authenticated', 'half notes tags | {"id": "1", "body": "note 1", "stars": 1, "made_at": "2026-01-01T00:00:00+00:00"} | object_not_allowed | {"id": "1", "body": "note 1", "stars": 1, "made_at": "2026-01-01T00:00:00+00:00"}'),
   ('drop table demo.notes cascade', 'half tags | object_not_allowed | object_not_allowed | object_not_allowed'),
   ('alter table demo.notes disable row level security', 'half starred tags | object_not_allowed | {"id": "1", "body": "note 1", "stars": 1} | object_not_allowed'),
   ('revoke select on demo.notes from authenticated', 'half starred tags | object_not_allowed | forbidden | object_not_allowed'),

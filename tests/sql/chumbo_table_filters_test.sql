@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_table_filters_test.sql — the ten operators against every kind of column, and values that are none.
 begin;
 \ir support/people.psql
-select plan(172);
+select plan(173);
 \ir support/runtime.psql
 
 -- Arrange: three rows in the order of every column, and a fourth of nulls.
@@ -89,6 +89,8 @@ from unnest(array['i4', 'num', 'yes', 'u', 'd', 'tstz', 'mood', 'ip', 'jb', 'lis
 select is(tests.find(c, 'is_null', 'true') || '|' || tests.find(c, 'is_null', 'false') || '|' || tests.find(c, 'eq', '1') || '|' || tests.find(c, 'in', '[1]'),
   '4|1,2,3|operator_not_allowed|operator_not_allowed', format('%s takes is_null only', c))
 from unnest(array['j', 'jb', 'list', 'span', 'b', 'cash', 'pt']) as c;
+select is(tests.told(tests.call('alice', 'select_rows', '{"table": "things", "columns": ["odd \" name %s"], "order_by": [{"column": "odd \" name %s", "direction": "desc"}], "limit": 2}')),
+  'ok {"rows": [{"odd \" name %s": null}, {"odd \" name %s": "z"}], "limit": 2, "offset": 0, "row_count": 2, "truncated": true}', 'a column may have any name');
 select is(tests.find('odd " name %s', 'eq', '"y"') || '|' || tests.find('odd " name %s', 'is_null', 'true'), '2|4', 'a name may hold anything');
 
 -- Values that are none.
