@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_register_table_test.sql — register_table and unregister_table: what may be offered, and the three tools.
 begin;
 \ir support/people.psql
-select plan(72);
+select plan(73);
 \ir support/runtime.psql
 
 select function_privs_are('chumbo', f, a, role, array[]::text[], format('%s may not call %s', role, f))
@@ -27,6 +27,7 @@ create view demo.tight with (security_invoker = true) as select * from demo.note
 comment on view demo.tight is 'Tight.';
 create view demo.spelled with (security_invoker = on) as select id from demo.notes;
 create view demo.over_loose with (security_invoker = true) as select * from demo.loose;
+create view demo.far_over_loose with (security_invoker = true) as select * from demo.over_loose;
 create view demo.over_bare with (security_invoker = true) as select * from demo.bare;
 create materialized view demo.frozen as select * from demo.notes;
 create view demo.over_frozen with (security_invoker = true) as select * from demo.frozen;
@@ -64,6 +65,7 @@ select is(tests.refusal(format('select chumbo.register_table(%L, ''demo''%s)', t
 from (values
   ('demo.loose', '', 'PT400 | unsafe_view | The view demo.loose reads with the rights of its owner, so row security does not see the caller. | Run alter view demo.loose set (security_invoker = true);'),
   ('demo.over_loose', '', 'PT400 | unsafe_view | The view demo.loose reads with the rights of its owner, so row security does not see the caller. | Run alter view demo.loose set (security_invoker = true);'),
+  ('demo.far_over_loose', '', 'PT400 | unsafe_view | The view demo.loose reads with the rights of its owner, so row security does not see the caller. | Run alter view demo.loose set (security_invoker = true);'),
   ('demo.over_frozen', '', 'PT400 | unsafe_view | demo.over_frozen reads the materialized view demo.frozen, which holds the rows of its owner for everybody. | Take demo.frozen out of demo.over_frozen.'),
   ('demo.frozen', '', 'PT400 | unsupported_table | demo.frozen is a materialized view, so no policy of a table decides who reads which row. | Offer the tables it is made from, or a view of them with security_invoker.'),
   ('demo.remote', '', 'PT400 | unsupported_table | demo.remote is a foreign table, so no policy of a table decides who reads which row. | Offer the tables it is made from, or a view of them with security_invoker.'),

@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_select_rows_test.sql — what callers see of registered tables: their rows, their columns, their tables.
 begin;
 \ir support/people.psql
-select plan(130);
+select plan(132);
 \ir support/runtime.psql
 
 -- Arrange: notes are private to their owner, tags are everybody's, and each further table shows one thing.
@@ -54,6 +54,8 @@ select chumbo.register_table('demo.payroll', 'demo', scopes => '{pay:read}');
 select chumbo.register_table('demo.half', 'demo');
 select chumbo.register_table('demo.shut', 'demo');
 select chumbo.register_table('elsewhere.things', 'demo');
+select chumbo.register_server('other');
+select chumbo.register_table('demo.tags', 'other', name => 'words');
 create function tests.rows(person text, arguments jsonb) returns text language sql volatile as $$
   select coalesce(a.answer #>> '{error,code}', (select string_agg(r::text, ' ') from jsonb_array_elements((a.answer ->> 'result')::jsonb -> 'rows') as r), '')
   from tests.call(person, 'select_rows', arguments) as a (answer)
@@ -96,7 +98,7 @@ select is(tests.last_receipt(), 'list_allowed_tables ok 1', 'and a receipt count
 select is(tests.tables('alice'), 'half notes starred tags', 'Alice finds what her role may select');
 select is(tests.tables('bob'), 'half notes payroll starred tags', 'Bob also what his scope opens');
 select is(tests.answer(person, tool, jsonb_build_object('table', name)), format('tool_error object_not_allowed There is no table ''%s'' here.', name), format('%s of %s is unknown to %s', tool, name, person))
-from (values ('alice', 'payroll'), ('alice', 'nothing'), ('alice', 'shut'), ('alice', 'things'), ('nobody', 'notes'), ('alice', 'demo.notes'), ('alice', '')) as v (person, name), unnest(array['describe_table', 'select_rows']) as tool;
+from (values ('alice', 'payroll'), ('alice', 'nothing'), ('alice', 'shut'), ('alice', 'things'), ('nobody', 'notes'), ('alice', 'demo.notes'), ('alice', 'words'), ('alice', '')) as v (person, name), unnest(array['describe_table', 'select_rows']) as tool;
 select is(tests.last_receipt(), 'select_rows tool_error object_not_allowed 0', 'which its receipt says');
 
 -- Whose rows they are.
