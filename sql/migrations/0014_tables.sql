@@ -143,6 +143,12 @@ begin
     where c.relkind in ('r', 'p') and not c.relrowsecurity
     order by c.oid;
 
+  return query
+    select format('authenticated may not look into the schema %1$I, so nobody will find %2$s; grant usage on schema %1$I to authenticated;',
+      n.nspname, c.oid::regclass)
+    from pg_catalog.pg_class as c
+    join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+    where c.oid = table_warnings.relation and not has_schema_privilege('authenticated', n.oid, 'usage');
   if not has_any_column_privilege('authenticated', relation, 'select') then
     return next format('authenticated may not select from %1$s, so nobody will find it; grant select on %1$s to authenticated;', relation::regclass);
   end if;
@@ -779,7 +785,7 @@ begin
 
   -- One row more than the limit tells that there are more.
   return format(
-    'select jsonb_build_object(''count'', least(count(*), %1$s), ''truncated'', count(*) > %1$s, ''value'', jsonb_build_object('
+    'select jsonb_build_object(''count'', least(count(*), %1$s), ''value'', jsonb_build_object('
     '''rows'', coalesce(jsonb_agg(%2$s), ''[]'') - %1$s, ''row_count'', least(count(*), %1$s), ''limit'', %1$s, ''offset'', %3$s, '
     '''truncated'', count(*) > %1$s)) from (select %4$s from %5$I.%6$I as t%7$s%8$s limit %9$s offset %3$s) as t',
     v_limit, v_row, v_offset, v_columns, (v_table.entry).table_schema, (v_table.entry).table_name,
@@ -1245,6 +1251,6 @@ comment on function chumbo.unregister_table(text, text) is
 revoke all on function chumbo.unregister_table(text, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (14, 'tables', '624618a2111862277ad321c85c0c239abb97f9b0c0cb90e17a1950c525f815b3') -- chumbo.installed
+values (14, 'tables', 'ebd501adc8c5354fa2ec7996f3d1c38012a8981e9c52dbb405c6df1716b8dcba') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

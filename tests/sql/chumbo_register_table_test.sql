@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_register_table_test.sql — register_table and unregister_table: what may be offered, and the three tools.
 begin;
 \ir support/people.psql
-select plan(73);
+select plan(74);
 \ir support/runtime.psql
 
 select function_privs_are('chumbo', f, a, role, array[]::text[], format('%s may not call %s', role, f))
@@ -31,6 +31,11 @@ create view demo.far_over_loose with (security_invoker = true) as select * from 
 create view demo.over_bare with (security_invoker = true) as select * from demo.bare;
 create materialized view demo.frozen as select * from demo.notes;
 create view demo.over_frozen with (security_invoker = true) as select * from demo.frozen;
+create schema far;
+create table far.away (id integer primary key);
+comment on table far.away is 'Away.';
+alter table far.away enable row level security;
+grant select on far.away to authenticated;
 create sequence demo.counter;
 create foreign data wrapper demo_wrapper;
 create server demo_elsewhere foreign data wrapper demo_wrapper;
@@ -102,6 +107,8 @@ select results_eq($$ select * from chumbo.table_warnings('demo.over_bare'::regcl
 select results_eq($$ select * from chumbo.table_warnings('demo.shut'::regclass) $$,
   $$ values ('authenticated may not select from demo.shut, so nobody will find it; grant select on demo.shut to authenticated;'),
     ('demo.shut has no comment, and the description is all a model has to choose by.') $$, 'a table nobody may read');
+select results_eq($$ select * from chumbo.table_warnings('far.away'::regclass) $$,
+  $$ values ('authenticated may not look into the schema far, so nobody will find far.away; grant usage on schema far to authenticated;') $$, 'a table out of reach');
 select is_empty($$ select * from chumbo.table_warnings('demo.notes'::regclass) union all select * from chumbo.table_warnings('demo.tight'::regclass) $$, 'nothing is wrong with the others');
 select alike(tests.refusal('select chumbo.register_table(''demo.bare'', ''demo'', strict => true)'), 'PT400 | unsafe_target | Row security is off on demo.bare%', 'strict refuses what would be a warning');
 
