@@ -438,20 +438,6 @@ comment on function chumbo.drop_capability(text, text, text) is
   'Removes a capability; callers see it as unknown from the next request on. Returns whether there was one. Raises unknown_server.';
 revoke all on function chumbo.drop_capability(text, text, text) from public, anon, authenticated, service_role;
 
-create or replace function chumbo.table_statement(capability chumbo.capabilities, arguments jsonb, request jsonb)
-  returns text
-  language plpgsql stable
-  security invoker
-  set search_path = ''
-as $$
-begin
-  raise exception using errcode = 'PT500', message = 'tool_unavailable';
-end;
-$$;
-comment on function chumbo.table_statement(chumbo.capabilities, jsonb, jsonb) is 'Raises tool_unavailable.';
-revoke all on function chumbo.table_statement(chumbo.capabilities, jsonb, jsonb) from public, anon, authenticated;
-grant execute on function chumbo.table_statement(chumbo.capabilities, jsonb, jsonb) to service_role, chumbo_runtime;
-
 create or replace function chumbo.sync_capabilities(manifest jsonb, server text default 'default')
   returns jsonb
   language plpgsql volatile
@@ -1040,6 +1026,6 @@ revoke all on function public.chumbo_enter(text, jsonb) from public, anon, authe
 grant execute on function public.chumbo_enter(text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (11, 'registry', '93c6c6d903f09c9a7add02b91c24d9fbc607b0a431bdc0a7a9aaf1045cb9be23') -- chumbo.installed
+values (11, 'registry', '8696f4b7a2e7f8b6637864e6203ffd3dd05a80f57b2f2676f9afd2441ea0006c') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
