@@ -183,10 +183,10 @@ begin
     returning s.phrase
   ), written as (
     insert into chumbo.search_synonyms as s (server_id, phrase, meaning)
-    select v_server_id, g.phrase, btrim(translate(chumbo.search_fold(case jsonb_typeof(g.value)
-        when 'array' then (select string_agg(word, ' ') from jsonb_array_elements_text(g.value) as word)
+    select v_server_id, g.phrase, btrim(chumbo.search_fold(case jsonb_typeof(g.value)
+        when 'array' then (select coalesce(string_agg(word, ' '), '') from jsonb_array_elements_text(g.value) as word)
         else g.value #>> '{}'
-      end), '-', ' '))
+      end))
     from given as g
     where g.value <> 'null'
     on conflict on constraint search_synonyms_pkey do update
@@ -391,6 +391,9 @@ begin
     end loop;
   end loop;
 
+  if btrim(v_text) = '' then
+    v_text := array_to_string(v_words, ' ');
+  end if;
   terms := chumbo.search_words(v_text, false);
   terms := array(select term from unnest(terms) with ordinality as t (term, place) group by term order by min(place) limit 32);
   telling := cardinality(terms);
@@ -527,7 +530,77 @@ comment on function public.chumbo_search(text, text, jsonb) is
 revoke all on function public.chumbo_search(text, text, jsonb) from public, anon, authenticated, service_role;
 grant execute on function public.chumbo_search(text, text, jsonb) to service_role, chumbo_runtime;
 
+create index if not exists capabilities_pinned_idx on chumbo.capabilities (server_id, kind, name) where is_pinned;
+
+create or replace function chumbo.list_page(server_id bigint, kind text, scopes text[], after text, page_size integer, with_definitions boolean, only_pinned boolean default false)
+  returns jsonb
+  language plpgsql stable
+  security invoker
+  set search_path = ''
+as $$
+begin
+  return (
+    select jsonb_build_object(
+      'entries', coalesce(
+        jsonb_agg(
+          jsonb_build_object('id', page.id, 'name', page.name, 'kind', page.kind, 'handler', page.handler)
+            || case when with_definitions then jsonb_build_object('definition', chumbo.definition(page.capability)) else '{}' end
+          order by page.name
+        ) filter (where page.fits), '[]'),
+      'next', case when bool_or(not page.fits) then max(page.name) filter (where page.fits) end
+    )
+    from (
+      select c.id, c.name, c.kind, c.handler, c.capability,
+        -- 512 KiB a page: what a client holds at once is bounded by its size too, and an entry alone has 64 KiB at most.
+        row_number() over by_name <= page_size and sum((c.capability).definition_bytes) over by_name <= 524288 as fits
+      from (
+        -- Walks an index in its order and stops after one page, however many tools there are: the unique one, or that of what is
+        -- pinned. Two branches, of which one is never begun, since no plan of one could use both.
+        (
+          select c.id, c.name, c.kind, c.handler, c as capability
+          from chumbo.capabilities as c
+          where not (list_page.only_pinned and list_page.kind = 'tool')
+            and c.server_id = list_page.server_id
+            and c.kind = list_page.kind
+            and c.name > coalesce(list_page.after, '')
+            and c.is_enabled
+            and c.required_scopes <@ list_page.scopes
+            -- A tool whose function is gone cannot run, so it is not offered. Asked row by row: as an exists, the planner would
+            -- read the whole catalog of functions for a page of ten.
+            and (c.handler <> 'sql'
+              or (select t.oid from chumbo.targets as t where t.name = c.target_name and t.signature = c.target) is not null)
+          order by c.name
+          limit list_page.page_size + 1
+        )
+        union all
+        (
+          select c.id, c.name, c.kind, c.handler, c as capability
+          from chumbo.capabilities as c
+          where list_page.only_pinned and list_page.kind = 'tool'
+            and c.is_pinned
+            and c.server_id = list_page.server_id
+            and c.kind = list_page.kind
+            and c.name > coalesce(list_page.after, '')
+            and c.is_enabled
+            and c.required_scopes <@ list_page.scopes
+            and (c.handler <> 'sql'
+              or (select t.oid from chumbo.targets as t where t.name = c.target_name and t.signature = c.target) is not null)
+          order by c.name
+          limit list_page.page_size + 1
+        )
+      ) as c
+      window by_name as (order by c.name)
+    ) as page
+  );
+end;
+$$;
+comment on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) is
+  'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null. only_pinned leaves out '
+  'the tools that are found by search.';
+revoke all on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) from public, anon, authenticated;
+grant execute on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) to service_role, chumbo_runtime;
+
 insert into chumbo.installed (number, name, hash)
-values (15, 'search', '1dc644374d4ef9411e62ae9e73ed43a03306e3417a824383a915fe878c530e9e') -- chumbo.installed
+values (15, 'search', '795bbaf13b13d451b5a0333b824c7f4ff8a5a1b63f0706515eb432f67f35060f') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
