@@ -489,10 +489,13 @@ declare
   v_wait integer;
   v_entries jsonb := '[]';
 begin
-  if v_error is null then
-    if coalesce((v_gate.entry).settings ->> 'catalog_mode', 'list') <> 'search' then
-      v_error := '{"code": "unknown_capability"}';
-    end if;
+  -- Where the catalog is listed there is no such tool, whatever its arguments are.
+  if (v_error is null or v_error ->> 'code' = 'invalid_arguments')
+    and coalesce((v_gate.entry).settings ->> 'catalog_mode', 'list') <> 'search'
+  then
+    v_error := '{"code": "unknown_capability"}';
+  end if;
+  if v_error is null or v_error ->> 'code' = 'unknown_capability' then
     if coalesce((request ->> 'attempt')::integer, 1) = 1 then
       v_wait := chumbo.consume_limits((v_gate.entry).id, case when v_error is null then 'search_tools' end, request);
       v_error := case
@@ -501,6 +504,10 @@ begin
         else v_error
       end;
     end if;
+  end if;
+
+  if v_error is null and request ->> 'tool' = 'call_tool' then
+    v_error := '{"code": "invalid_arguments"}';
   end if;
 
   if v_error is null then
@@ -513,7 +520,7 @@ begin
 
   -- How much was found, and never what was asked for.
   perform chumbo.write_receipt(
-    server, 'tool', 'search_tools', request, case when v_error is null then 'ok' else 'refused' end, v_error ->> 'code',
+    server, 'tool', coalesce(request ->> 'tool', 'search_tools'), request, case when v_error is null then 'ok' else 'refused' end, v_error ->> 'code',
     jsonb_array_length(v_entries), octet_length(v_entries::text), false,
     round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), null);
 
@@ -526,7 +533,7 @@ end;
 $$;
 comment on function public.chumbo_search(text, text, jsonb) is
   'Admits a search as a call of search_tools, answers it with at most five tools the caller may use, and writes its receipt. request holds verified '
-  'facts only. Returns {outcome: found or refused; revision; server; scopes; entries, each with its definition, best first; error}.';
+  'facts only; with tool call_tool it refuses what is no proper call of that. Returns {outcome: found or refused; revision; server; scopes; entries, each with its definition, best first; error}.';
 revoke all on function public.chumbo_search(text, text, jsonb) from public, anon, authenticated, service_role;
 grant execute on function public.chumbo_search(text, text, jsonb) to service_role, chumbo_runtime;
 
@@ -601,6 +608,6 @@ revoke all on function chumbo.list_page(bigint, text, text[], text, integer, boo
 grant execute on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (15, 'search', '795bbaf13b13d451b5a0333b824c7f4ff8a5a1b63f0706515eb432f67f35060f') -- chumbo.installed
+values (15, 'search', '31901ca475d40430011c22232ade5948ad6a40def99981302dc748a7b79f5bbd') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
