@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_search_test.sql — chumbo_search: who may find what, how it counts, what it leaves behind.
 begin;
 \ir support/people.psql
-select plan(62);
+select plan(67);
 \ir support/runtime.psql
 
 select function_privs_are('public', 'chumbo_search', array['text', 'text', 'jsonb'], role, array[]::text[], role || ' may not search') from unnest(array['anon', 'authenticated']) as role;
@@ -67,6 +67,8 @@ select is(tests.found(public.chumbo_search('absent', 'gizmo', tests.request('ali
 select is(tests.found(tests.search('alice', 'gizmo', '{"session_id": "00000000-0000-4000-8000-000000000000"}')), 'session_revoked', 'nor does an ended session');
 select is(tests.found(tests.search('alice', 'gizmo', '{"requires": 9999}')), 'schema_outdated', 'nor a runtime ahead of the database');
 select is(tests.found(tests.search('alice', 'gizmo', '{"rejection": {"code": "invalid_arguments", "message": "No."}}')), 'invalid_arguments', 'nor a request the runtime refused');
+select is(tests.found(tests.search('alice', 'gizmo', '{"tool": "call_tool"}')), 'invalid_arguments', 'a call_tool that is no call is refused here');
+select results_eq($$ select capability, outcome, code from chumbo.receipts order by created_at desc limit 1 $$, $$ values ('call_tool', 'refused', 'invalid_arguments') $$, 'under its own name');
 select is(tests.search('alice', 'gizmo', '{"rejection": {"code": "invalid_arguments"}}') ? 'entries', false, 'a refusal shows nothing');
 select is(tests.search('alice', 'gizmo', '{"session_id": "00000000-0000-4000-8000-000000000000"}') ? 'server', false, 'of the server either');
 
@@ -76,7 +78,7 @@ truncate chumbo.receipts;
 select tests.act_as_runtime();
 select tests.found(tests.search('alice', 'gizmo whatsit', '{"argument_digest": "d"}')), tests.found(tests.search('bob', 'sprocket')),
   tests.found(tests.search('alice', 'gizmo', '{"rejection": {"code": "invalid_arguments", "message": "No."}}'));
-select results_eq($$ select kind, capability, outcome, code, row_count, replay_of, argument_digest from chumbo.receipts order by id $$,
+select results_eq($$ select kind, capability, outcome, code, row_count, replay_of, argument_digest from chumbo.receipts order by created_at $$,
   $$ values ('tool', 'search_tools', 'ok', null, 4, null::uuid, 'd'), ('tool', 'search_tools', 'ok', null, 0, null, null), ('tool', 'search_tools', 'refused', 'invalid_arguments', 0, null, null) $$,
   'a search leaves the receipt of a call, with how much it found');
 select is((select count(*) from chumbo.receipts as r where r::text ~* 'whatsit|gizmo|sprocket'), 0::bigint, 'and without a word of what was asked');
@@ -101,7 +103,9 @@ delete from chumbo.rate_limits;
 select chumbo.register_server('demo', settings => settings::jsonb) from unnest(array['{"catalog_mode": "list"}']) as settings;
 select tests.act_as_runtime();
 select is(tests.finds('alice', 'gizmo'), 'unknown_capability', 'a listed catalog is not searched');
-select results_eq($$ select capability, outcome, code from chumbo.receipts order by id desc limit 1 $$, $$ values ('search_tools', 'refused', 'unknown_capability') $$, 'which leaves its receipt');
+select is(tests.found(tests.search('alice', 'gizmo', more)), 'unknown_capability', 'whatever is asked: ' || more::text)
+from unnest(array['{"rejection": {"code": "invalid_arguments"}}', '{"tool": "call_tool"}', '{"tool": "call_tool", "rejection": {"code": "invalid_arguments"}}']::jsonb[]) as more;
+select results_eq($$ select capability, outcome, code from chumbo.receipts order by created_at desc limit 1 $$, $$ values ('search_tools', 'refused', 'unknown_capability') $$, 'which leaves its receipt');
 select tests.act_as_owner();
 select chumbo.set_rate_limit('all', 'demo', requests => 1, window_seconds => 3600);
 select chumbo.set_rate_limit('searches', 'demo', capability => 'search_tools', requests => 1, window_seconds => 3600);
