@@ -91,7 +91,8 @@ export async function serveSearch(exchange: Exchange, options: ServeOptions): Pr
   let answer: SearchAnswer
   try {
     answer = await gate.search({
-      query: asked.query ?? '',
+      // A query the database refuses anyway must not fail on its way there.
+      query: rejection === undefined ? (asked.query ?? '') : '',
       request: { ...facts, tool: name, ...(rejection === undefined ? {} : { rejection }) },
     })
     cache.learn(answer.revision)

@@ -105,7 +105,7 @@ select tests.act_as_runtime();
 select is(tests.finds('alice', 'gizmo'), 'unknown_capability', 'a listed catalog is not searched');
 select is(tests.found(tests.search('alice', 'gizmo', more)), 'unknown_capability', 'whatever is asked: ' || more::text)
 from unnest(array['{"rejection": {"code": "invalid_arguments"}}', '{"tool": "call_tool"}', '{"tool": "call_tool", "rejection": {"code": "invalid_arguments"}}']::jsonb[]) as more;
-select results_eq($$ select capability, outcome, code from chumbo.receipts order by created_at desc limit 1 $$, $$ values ('search_tools', 'refused', 'unknown_capability') $$, 'which leaves its receipt');
+select results_eq($$ select capability, outcome, code from chumbo.receipts order by created_at desc limit 1 $$, $$ values ('call_tool', 'refused', 'unknown_capability') $$, 'which leaves its receipt');
 select tests.act_as_owner();
 select chumbo.set_rate_limit('all', 'demo', requests => 1, window_seconds => 3600);
 select chumbo.set_rate_limit('searches', 'demo', capability => 'search_tools', requests => 1, window_seconds => 3600);
