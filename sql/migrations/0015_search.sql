@@ -475,6 +475,22 @@ comment on function chumbo.search_ranked(bigint, text[], text, integer) is
 revoke all on function chumbo.search_ranked(bigint, text[], text, integer) from public, anon, authenticated, service_role;
 grant execute on function chumbo.search_ranked(bigint, text[], text, integer) to service_role, chumbo_runtime;
 
+create or replace function chumbo.find_tools(query text, server text default 'default', scopes text[] default '{}', most integer default 5)
+  returns table (place integer, name text)
+  language sql stable
+  security invoker
+  set search_path = ''
+as $$
+  select f.place::integer, c.name
+  from unnest(chumbo.search_ranked(chumbo.server_id(server), scopes, query, most)) with ordinality as f (id, place)
+  join chumbo.capabilities as c on c.id = f.id
+  order by f.place
+$$;
+comment on function chumbo.find_tools(text, text, text[], integer) is
+  'What somebody who holds these scopes would find, best first: for trying descriptions and synonyms, and for tests of ranks. Counts as no call and '
+  'leaves no receipt. Raises unknown_server.';
+revoke all on function chumbo.find_tools(text, text, text[], integer) from public, anon, authenticated, service_role;
+
 create or replace function public.chumbo_search(server text, query text, request jsonb)
   returns jsonb
   language plpgsql volatile
@@ -608,6 +624,6 @@ revoke all on function chumbo.list_page(bigint, text, text[], text, integer, boo
 grant execute on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (15, 'search', '31901ca475d40430011c22232ade5948ad6a40def99981302dc748a7b79f5bbd') -- chumbo.installed
+values (15, 'search', 'a9adc895e229f55ebd851209aec1f2acd5e44e0c569f7e4d6993a3a336389957') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
