@@ -21,6 +21,7 @@ import { createAuthenticator, type AuthenticationEvent, type AuthOptions } from 
 import type { Identity } from './identity/principal.ts'
 import { createMessageReader } from './message.ts'
 import { shellOf } from './protocol.ts'
+import { unwrapCall } from './proxied-call.ts'
 import { createReceiptQueue } from './receipts.ts'
 import { readBody, withBody, type RequestBody } from './request/body.ts'
 import { sessionRevoked } from './request/challenge.ts'
@@ -232,16 +233,18 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
     { request, identity, traceId, urls, server: { slug: asked, protocol } }: Arrival,
     isAlone = true,
   ): Promise<Response> {
-    const exchange = await reader.read(message, {
+    const call = unwrapCall({ message, request: shellOf(request), exact: body.exact })
+    const exchange = await reader.read(call.message, {
       server: asked,
-      request: shellOf(request),
+      request: call.request,
       identity,
       traceId,
-      exact: body.exact,
+      exact: call.exact,
+      via: call.via,
       // One header cannot mean one call of several; a batch names its keys in _meta.
       idempotencyHeader: isAlone ? request.headers.get('idempotency-key') : null,
     })
-    const response = await protocol.serve(exchange, message)
+    const response = await protocol.serve(exchange, call.message)
     const { httpError, retryAfter, opened } = exchange
     if (opened?.hasStarted !== true) {
       // A call that was admitted and never ran was refused by the SDK: its arguments were no object, or its headers lied.

@@ -21,6 +21,8 @@ export interface MessageSource {
   /** The message with every digit kept. */
   readonly exact: () => unknown
   readonly idempotencyHeader: string | null
+  /** The tool that stood around this call. */
+  readonly via?: string | undefined
 }
 
 /** What code may register through the official API is wider than what a row may be called, but not endless or unstorable. */
@@ -33,7 +35,7 @@ export interface MessageReader {
 /** Builds the reader of a deployment. */
 export function createMessageReader({ digest }: { readonly digest: Digest }): MessageReader {
   return {
-    async read(message, { server, request, identity, traceId, exact, idempotencyHeader }) {
+    async read(message, { server, request, identity, traceId, exact, idempotencyHeader, via }) {
       const { method, params } = partsOf(message)
       const meta = isRecord(params['_meta']) ? params['_meta'] : {}
       const isCall = method === 'tools/call'
@@ -55,6 +57,7 @@ export function createMessageReader({ digest }: { readonly digest: Digest }): Me
         protocol: request.headers.get('mcp-protocol-version') ?? undefined,
         idempotencyKeyHash: key.value === undefined ? undefined : await digest('idempotency key', key.value),
         argumentDigest: args.value === undefined ? undefined : await digest('arguments', args.value),
+        via,
         rejection: unknown ?? key.error ?? args.error ?? unstorable,
       })
       return {

@@ -222,7 +222,7 @@ function answerGate(
   if (pathname.endsWith('/chumbo_finish')) return 1
   if (pathname.endsWith('/chumbo_servers')) return []
   if (rejection !== undefined) return { outcome: 'refused', error: rejection }
-  if (pathname.endsWith('/chumbo_call'))
+  if (pathname.endsWith('/chumbo_call') || pathname.endsWith('/chumbo_search'))
     return { outcome: 'refused', error: { code: 'unknown_capability' }, revision: 1 }
   return {
     revision: 1,

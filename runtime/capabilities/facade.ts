@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server'
 
 import { requireScopeNames } from './define.ts'
+import { isReservedName } from './reserved-names.ts'
 import { checkResult, guardSchema, isStandardSchema, trustSchema } from './schema.ts'
 
 /** The kinds of things code registers. */
@@ -59,7 +60,8 @@ export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): F
 
   function registerTool(name: string, config: ToolConfig, callback: AnyCallback): RegisteredTool {
     const registration: Registration = { kind: 'tool', name }
-    if (!admits(registration)) return withheld<RegisteredTool>()
+    // The names of the search belong to it, whatever the mode is: a tool of that name could not be called.
+    if (isReservedName(name) || !admits(registration)) return withheld<RegisteredTool>()
     kinds.add('tool')
     const { inputSchema, outputSchema } = config
     const guarded = {

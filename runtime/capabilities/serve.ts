@@ -11,6 +11,8 @@ import { enter } from './enter.ts'
 import type { Exchange } from './exchange.ts'
 import type { CodeKind, Registration } from './facade.ts'
 import type { ServeOptions } from './options.ts'
+import { isReservedName } from './reserved-names.ts'
+import { serveSearch } from './search.ts'
 import { serveSqlCall } from './sql-tool.ts'
 import { serveToolList } from './tool-list.ts'
 
@@ -58,6 +60,12 @@ async function chooseServer(exchange: Exchange, options: ServeOptions): Promise<
 
 async function callTool(exchange: Exchange, name: string, options: ServeOptions): Promise<McpServer> {
   const { code, cache } = options
+  // By name only: through the proxy, neither of the two is there.
+  if (isReservedName(name) && exchange.facts['via'] === undefined) {
+    const server = newServer(options, null)
+    server.server.setRequestHandler('tools/call', () => serveSearch(exchange, options))
+    return server
+  }
   const isDefined = code.tools.some((tool) => tool.definition.name === name)
   const mayBeCode = isDefined || (code.register !== undefined && !cache.isSql(name))
   return mayBeCode ? admitCall(exchange, { kind: 'tool', name }, options) : sqlServer(exchange, name, options)
@@ -107,6 +115,10 @@ async function admitCall(
     // Admitted because code might know the name, and it does not, or not for this caller.
     closeReceipt(exchange, options.receipts, { outcome: 'refused', code: 'unknown_capability' })
     return refusingServer(exchange, called, { ...answer, error: { code: 'unknown_capability' } }, options)
+  }
+  if (exchange.facts['via'] !== undefined) {
+    // A client that calls through the proxy cannot know which arguments this tool wants in headers as well.
+    mcp.toolInputSchemaJson = () => undefined
   }
   return mcp
 }

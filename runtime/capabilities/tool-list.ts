@@ -9,6 +9,7 @@ import {
 
 import type { CatalogCache, Definition } from '../gate/catalog-cache.ts'
 import { toJsonSchema } from './schema.ts'
+import { searchDefinitions } from './search.ts'
 import type { Description } from './describe.ts'
 
 /** What a list is made from. */
@@ -37,7 +38,8 @@ export async function serveToolList(
   if (description === undefined) return { tools: [] }
   const { answer, facade } = description
 
-  const tools: Definition[] = []
+  const isSearched = answer.server?.catalog_mode === 'search'
+  const tools: Definition[] = isSearched && after === undefined ? [...searchDefinitions] : []
   for (const entry of answer.entries ?? []) {
     const definition = cache.definition(entry)
     // A row whose handler this program does not have cannot run, so it is not offered.
@@ -48,7 +50,8 @@ export async function serveToolList(
       tools.push(definition)
     }
   }
-  if (answer.next == null) {
+  // What has no row is in no index either: where the catalog is searched, `chumbo sync` makes code findable.
+  if (answer.next == null && !isSearched) {
     const withoutRow = [...facade.tools].filter(
       ([name, tool]) => tool.enabled && answer.code?.[name] === undefined,
     )

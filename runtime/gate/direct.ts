@@ -5,7 +5,7 @@ import postgres from 'postgres'
 import { ChumboError, refusal } from '../errors.ts'
 import { openSocket } from '../hosts/socket.ts'
 import { createClientStack } from './client-stack.ts'
-import { callAnswer, enterAnswer, serversAnswer, type Gate } from './gate.ts'
+import { callAnswer, enterAnswer, searchAnswer, serversAnswer, type Gate } from './gate.ts'
 import { schemaOutdated, toGateError } from './gate-error.ts'
 
 /** What the gate over a connection is made of. */
@@ -169,6 +169,14 @@ export function createDirectGate({
           connection`select public.chumbo_enter(${request.server}, ${facts}::text::jsonb)::text as answer`,
       )
       return enterAnswer.parse(answer)
+    },
+    async search({ query, request }) {
+      const facts = JSON.stringify(request)
+      const answer = await rpc(
+        (connection) =>
+          connection`select public.chumbo_search(${request.server}, ${query}, ${facts}::text::jsonb)::text as answer`,
+      )
+      return searchAnswer.parse(answer)
     },
     async servers() {
       return serversAnswer.parse(

@@ -77,18 +77,36 @@ export const enterAnswer = z.object({
   error: gateError.nullish(),
 })
 
+/** What `chumbo_search` returns. */
+export const searchAnswer = z.object({
+  outcome: z.enum(['found', 'refused']),
+  revision: z.number().nullish(),
+  server: serverFacts.nullish(),
+  scopes: z.array(z.string()).nullish(),
+  /** Best match first. */
+  entries: z.array(entry.extend({ definition: z.looseObject({ name: z.string() }) })).optional(),
+  error: gateError.nullish(),
+})
+
 export type GateError = z.infer<typeof gateError>
 export type ServerFacts = z.infer<typeof serverFacts>
 export type CatalogEntry = z.infer<typeof entry>
 export type ReceiptHandle = z.infer<typeof receiptHandle>
 export type CallAnswer = z.infer<typeof callAnswer>
 export type EnterAnswer = z.infer<typeof enterAnswer>
+export type SearchAnswer = z.infer<typeof searchAnswer>
 
 /** A call of a SQL tool. */
 export interface CallInput {
   readonly capability: string
   /** The arguments as JSON text; numbers keep every digit they were sent with. */
   readonly argumentsText: string
+  readonly request: RequestFacts
+}
+
+/** A search of a catalog. */
+export interface SearchInput {
+  readonly query: string
   readonly request: RequestFacts
 }
 
@@ -116,6 +134,8 @@ export interface Gate {
   readonly call: (input: CallInput) => Promise<CallAnswer>
   /** Admits what code answers: one round trip. */
   readonly enter: (request: RequestFacts) => Promise<EnterAnswer>
+  /** Admits a search, ranks what the caller may use and leaves a receipt: one round trip. */
+  readonly search: (input: SearchInput) => Promise<SearchAnswer>
   /** The slugs of the servers that can be asked. */
   readonly servers: () => Promise<readonly string[]>
   /** Closes receipts that `enter` opened. */

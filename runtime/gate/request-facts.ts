@@ -12,6 +12,8 @@ export interface MessageFacts {
   readonly protocol?: string | undefined
   readonly idempotencyKeyHash?: string | undefined
   readonly argumentDigest?: string | undefined
+  /** The tool through which the capability was called, when it was not called by its own name. */
+  readonly via?: string | undefined
   /** What the runtime itself found wrong; the database refuses the request with it and leaves a receipt. */
   readonly rejection?: GateError | undefined
 }
@@ -41,6 +43,7 @@ export function requestFacts(identity: Identity, message: MessageFacts): Request
     protocol: message.protocol,
     idempotency_key_hash: message.idempotencyKeyHash,
     argument_digest: message.argumentDigest,
+    via: message.via,
     rejection,
   }
 }

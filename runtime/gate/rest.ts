@@ -5,7 +5,7 @@ import { createAdminClient } from '@supabase/server/core'
 import { toSupabaseEnv, type Environment } from '../environment.ts'
 import { refusal } from '../errors.ts'
 import { parseExact } from '../exact-json.ts'
-import { callAnswer, enterAnswer, serversAnswer, type Gate } from './gate.ts'
+import { callAnswer, enterAnswer, searchAnswer, serversAnswer, type Gate } from './gate.ts'
 import { schemaOutdated, toGateError } from './gate-error.ts'
 
 /** What the gate over the Data API is made of. */
@@ -64,6 +64,9 @@ export function createRestGate({ environment, fetch, timeoutMs = 30_000 }: RestG
     },
     async enter(request) {
       return enterAnswer.parse(await rpc('chumbo_enter', { server: request.server, request }))
+    },
+    async search({ query, request }) {
+      return searchAnswer.parse(await rpc('chumbo_search', { server: request.server, query, request }))
     },
     async servers() {
       return serversAnswer.parse(await rpc('chumbo_servers', {}))

@@ -10,6 +10,7 @@ import type {
   EnterAnswer,
   FinishedReceipt,
   GateError,
+  SearchAnswer,
   ServerFacts,
 } from '../../../runtime/gate/gate.ts'
 import { createAuthority, issuer } from '../identity/authority.ts'
@@ -36,6 +37,8 @@ export interface Row {
   /** Present for a SQL tool; JSON text, or an answer that is not `ok`. */
   readonly run?: (call: SqlCall) => string | CallAnswer | Promise<string | CallAnswer>
   readonly isDisabled?: boolean
+  readonly isPinned?: boolean
+  readonly isAppOnly?: boolean
 }
 
 /** One round trip. */
@@ -249,15 +252,20 @@ async function answer(database: Database, { rpc, body, text }: Trip): Promise<un
   if (rpc === 'chumbo_version') return 10
   if (rpc === 'chumbo_servers') return database.slugs
   const facts = body['request'] as Record<string, unknown>
+  if (rpc === 'chumbo_search') return answerSearch(database, facts, String(body['query']))
   return rpc === 'chumbo_call' ? answerCall(database, { body, text, facts }) : answerEnter(database, facts)
 }
 
 async function answerCall(
-  { rows, revision, refusal, scopesOf }: Database,
+  { rows, revision, refusal, scopesOf, server }: Database,
   { body, text, facts }: { body: Record<string, unknown>; text: string; facts: Record<string, unknown> },
 ): Promise<CallAnswer> {
   const row = rows.find(({ name, kind = 'tool' }) => kind === 'tool' && name === body['capability'])
-  const error = refusal ?? (facts['rejection'] as GateError | undefined) ?? judge(row, scopesOf(facts))
+  const error =
+    refusal
+    ?? (facts['rejection'] as GateError | undefined)
+    ?? judgeProxy(row, server, facts)
+    ?? judge(row, scopesOf(facts))
   if (error !== undefined) return { outcome: 'refused', error, revision }
   if (row?.run === undefined) return { outcome: 'moved', revision }
   const result = await row.run({ args: body['arguments'] as Record<string, unknown>, text, facts })
@@ -287,6 +295,7 @@ function answerEnter(database: Database, facts: Record<string, unknown>): EnterA
     const unknown = { code: 'unknown_capability' }
     const error =
       rejection
+      ?? judgeProxy(row, server, facts)
       ?? (row === undefined ? (server.unregistered === 'refuse' ? unknown : undefined) : judge(row, scopes))
     if (error !== undefined) return { outcome: 'refused', error, revision, server, scopes }
     const receipt = { id: crypto.randomUUID(), created_at: '2026-01-01T00:00:00+00:00' }
@@ -298,6 +307,7 @@ function answerEnter(database: Database, facts: Record<string, unknown>): EnterA
   const usable = ofKind
     .map((row, index) => ({ ...row, id: index + 1 }))
     .filter((row) => judge(row, scopes) === undefined && row.name > after)
+    .filter((row) => row.isPinned === true || server.catalog_mode !== 'search' || facts['kind'] !== 'tool')
     .sort((a, b) => (a.name < b.name ? -1 : 1))
   const page = usable.slice(0, pageSize)
   const withDefinitions = facts['known_revision'] !== revision
@@ -327,6 +337,43 @@ function answerEnter(database: Database, facts: Record<string, unknown>): EnterA
         .map((row) => [row.name, row.run === undefined && judge(row, scopes) === undefined]),
     ),
   }
+}
+
+/** What migration 0015 does, with names in place of an index. */
+function answerSearch(
+  { rows, revision, refusal, scopesOf, server }: Database,
+  facts: Record<string, unknown>,
+  query: string,
+): SearchAnswer {
+  const rejection = facts['rejection'] as GateError | undefined
+  const error = refusal ?? (server.catalog_mode === 'search' ? rejection : { code: 'unknown_capability' })
+  if (error !== undefined) return { outcome: 'refused', error, revision }
+  const found = rows.filter(
+    (row) => row.isAppOnly !== true && row.name.includes(query) && judge(row, scopesOf(facts)) === undefined,
+  )
+  return {
+    outcome: 'found',
+    revision,
+    scopes: [...scopesOf(facts)],
+    entries: found.slice(0, 5).map(({ name, run }, index) => ({
+      id: index,
+      name,
+      kind: 'tool',
+      handler: run === undefined ? 'typescript' : 'sql',
+      definition: { name, description: `Row ${name}.`, inputSchema: { type: 'object' } },
+    })),
+  }
+}
+
+/** Whether a call through call_tool reaches this row. */
+function judgeProxy(
+  row: Row | undefined,
+  server: Partial<ServerFacts>,
+  facts: Record<string, unknown>,
+): GateError | undefined {
+  const isRefused =
+    facts['via'] === 'call_tool' && (server.catalog_mode !== 'search' || row?.isAppOnly === true)
+  return isRefused ? { code: 'unknown_capability' } : undefined
 }
 
 /** Why a row is not for these scopes. Every scope of the test may be asked for, except those named `hidden`. */
