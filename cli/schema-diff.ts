@@ -266,19 +266,31 @@ function hasAlternatives(schema: Json): boolean {
   return Array.isArray(schema['anyOf']) || Array.isArray(schema['oneOf'])
 }
 
-/** Pairs the alternatives that are alike, compares one pair that is left, and tells what of the rest came or went. */
+/** Compares alternatives of the same types with each other, and tells what of the rest came or went. */
 function compareAlternatives(old: Json, now: Json, path: string): SchemaChange[] {
   const [before, after] = [alternatives(old), alternatives(now)]
   const lost = before.filter((one) => !after.some((other) => admitsAll(one, other)))
   const won = after.filter((one) => !before.some((other) => admitsAll(one, other)))
-  const [onlyLost, onlyWon] = [lost[0], won[0]]
-  if (lost.length === 1 && won.length === 1) return [...compareSchemas(onlyLost, onlyWon, path)]
-  const tell = (effect: SchemaEffect, sentence: string) => (one: Json) => ({
-    effect,
-    path,
-    sentence: `${names(one, typesOf(one))} ${sentence}`,
+  const isAlone = lost.length === 1 && won.length === 1
+  const isLike = (one: Json) => (other: Json) => isDeepStrictEqual(typesOf(one), typesOf(other))
+  const tell = (effect: SchemaEffect, one: Json, sentence: string) => [
+    { effect, path, sentence: `${names(one, typesOf(one))} ${sentence}` },
+  ]
+  const paired = new Set<Json>()
+  const gone = lost.flatMap((one) => {
+    const partner = won.find(isLike(one)) ?? (isAlone ? won[0] : after.find(isLike(one)))
+    if (partner === undefined) return tell('narrowed', one, 'no longer accepted')
+    paired.add(partner)
+    return [...compareSchemas(one, partner, path)]
   })
-  return [...lost.map(tell('narrowed', 'no longer accepted')), ...won.map(tell('widened', 'accepted now'))]
+  const come = won
+    .filter((one) => !paired.has(one))
+    .flatMap((one) => {
+      const partner = before.find(isLike(one))
+      if (partner === undefined) return tell('widened', one, 'accepted now')
+      return [...compareSchemas(partner, one, path)]
+    })
+  return [...gone, ...come]
 }
 
 /** What stands beside them holds for each. Types in a list are alternatives as well. */
