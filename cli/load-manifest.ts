@@ -8,7 +8,6 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 import type { Manifest } from '../runtime/manifest.ts'
 import { CliError } from './cli-error.ts'
-import { EXIT } from './exit-codes.ts'
 import { findDeno } from './stack/functions/find-deno.ts'
 import { mergeImportMaps, readFunctionImports } from './stack/functions/import-map.ts'
 
@@ -49,7 +48,6 @@ export async function loadManifest({
     throw new CliError(`There is no ${source}.`, {
       code: 'no_definitions',
       hint: 'name the module that exports your definitions with --from',
-      exitCode: EXIT.usage,
       cause,
     })
   })

@@ -43,12 +43,12 @@ create or replace function chumbo.tg_capability_changes__refuse()
   set search_path = ''
 as $$
 begin
-  raise exception using errcode = 'PT409', message = 'history_is_append_only',
+  raise exception using errcode = 'PT409', message = 'append_only_history',
     detail = format('%s of chumbo.capability_changes was refused: what happened is only added to.', lower(tg_op)),
     hint = 'Disable the trigger _500_refuse for the one statement if a row really has to go.';
 end;
 $$;
-comment on function chumbo.tg_capability_changes__refuse() is 'Keeps the history as it happened. Raises history_is_append_only.';
+comment on function chumbo.tg_capability_changes__refuse() is 'Keeps the history as it happened. Raises append_only_history.';
 revoke all on function chumbo.tg_capability_changes__refuse() from public, anon, authenticated, service_role;
 
 drop trigger if exists _500_refuse on chumbo.capability_changes;
@@ -321,6 +321,6 @@ grant execute on function chumbo.write_receipt(text, text, text, jsonb, text, te
   to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (16, 'history', '02064de150e594ce7b737878963484ab840ce9033c3149db9c42eaf64f35ca37') -- chumbo.installed
+values (16, 'history', '4340833f3704b1d52944ac3e205a167dc6142a7eb26c05187f432304e2ea6a74') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
