@@ -105,7 +105,7 @@ select chumbo.register_tool('demo.hello', 'demo');
 select is(tests.version('hello'), 9, 'and a server of the same slug goes on where the other ended');
 
 -- Append-only.
-select throws_ok(statement, 'PT409', 'history_is_append_only', statement) from unnest(array[
+select throws_ok(statement, 'PT409', 'append_only_history', statement) from unnest(array[
   'update chumbo.capability_changes set version = 1', 'delete from chumbo.capability_changes', 'truncate chumbo.capability_changes']) as statement;
 select set_config('request.jwt.claims', 'no JSON', true);
 select lives_ok($$ select chumbo.disable('hello', 'demo') $$, 'odd claims do not stop a change');
