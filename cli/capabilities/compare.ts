@@ -83,7 +83,7 @@ function compareSchemaField(field: string, before: unknown, after: unknown): rea
     const effect = 'widened'
     return [{ field, effect, path: '', sentence: 'is no longer declared', breaking: judge(effect) }]
   }
-  const changes = compareSchemas(before, after)
+  const changes = compareSchemas(before, after, field === 'input_schema' ? 'input' : 'output')
   // Different and yet the same to every value, such as the order of required names.
   if (changes.length === 0)
     return [{ field, effect: 'reworded', path: '', sentence: 'written differently', breaking: false }]

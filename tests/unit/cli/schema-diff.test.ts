@@ -1,7 +1,7 @@
 // tests/unit/cli/schema-diff.test.ts — the verdict on each way in which one schema can follow another.
 import { describe, expect, it } from 'vitest'
 
-import { compareSchemas } from '../../../cli/schema-diff.ts'
+import { compareSchemas, type SchemaDirection } from '../../../cli/schema-diff.ts'
 
 const closed = (properties: object, required: string[] = []) => ({
   type: 'object',
@@ -14,8 +14,10 @@ const string = { type: 'string' }
 const nullable = (schema: object) => ({ anyOf: [schema, { type: 'null' }] })
 
 /** As `effect path: sentence`. */
-const told = (before: unknown, after: unknown) =>
-  compareSchemas(before, after).map(({ effect, path, sentence }) => `${effect} ${path}: ${sentence}`)
+const told = (before: unknown, after: unknown, direction: SchemaDirection = 'output') =>
+  compareSchemas(before, after, direction).map(
+    ({ effect, path, sentence }) => `${effect} ${path}: ${sentence}`,
+  )
 
 describe('what another schema admits', () => {
   it.each([
@@ -94,12 +96,7 @@ describe('what another schema admits', () => {
       closed({ a: string }),
       'b: is no longer accepted',
     ],
-    [
-      'a property described in an open object',
-      open({}),
-      open({ a: string }),
-      'a: type changed from anything to string',
-    ],
+    ['a property described in an open object', open({}), open({ a: string }), 'a: is described now'],
     ['an object that closes', open({ a: string }), closed({ a: string }), '*: is no longer accepted'],
     [
       'a rule for other properties',
@@ -134,7 +131,7 @@ describe('what another schema admits', () => {
     ['what is not to match', {}, { not: { type: 'string' } }, ': not {"type":"string"} added'],
   ])('is less with %s, and more without', (_case, wide, narrow, sentence) => {
     expect(told(wide, narrow)).toEqual([`narrowed ${sentence}`])
-    expect(compareSchemas(narrow, wide).map(({ effect }) => effect)).toEqual(['widened'])
+    expect(compareSchemas(narrow, wide, 'output').map(({ effect }) => effect)).toEqual(['widened'])
   })
 
   it.each([
@@ -165,6 +162,40 @@ describe('what another schema admits', () => {
     ],
   ])('is neither more nor less with %s', (_case, before, after, sentences) => {
     expect(told(before, after)).toEqual(sentences.map((sentence) => `replaced ${sentence}`))
+  })
+
+  it.each([
+    [
+      'a property more',
+      open({}),
+      open({ a: string }),
+      'widened a: is accepted now',
+      'narrowed a: is described now',
+    ],
+    [
+      'a property less',
+      open({ a: string }),
+      open({}),
+      'narrowed a: is no longer accepted',
+      'widened a: is no longer described',
+    ],
+    [
+      'a demand more',
+      open({}),
+      open({ a: {} }, ['a']),
+      'replaced a: is new and required',
+      'narrowed a: is required now',
+    ],
+    [
+      'a rule for it where all was welcome',
+      { ...open({}), additionalProperties: true },
+      { ...open({ a: string }), additionalProperties: true },
+      'narrowed a: is described now',
+      'narrowed a: is described now',
+    ],
+  ])('differs by who writes it, for an open object with %s', (_case, before, after, input, output) => {
+    expect(told(before, after, 'input')).toEqual([input])
+    expect(told(before, after, 'output')).toEqual([output])
   })
 
   it('tells values that went apart from those that came', () => {
@@ -216,9 +247,9 @@ describe('what another schema admits', () => {
       '$defs',
       'unheard-of',
     ])
-      expect(compareSchemas({ [key]: { a: 1 } }, { [key]: { a: 2 } }).map(({ effect }) => effect)).toEqual([
-        'replaced',
-      ])
+      expect(
+        compareSchemas({ [key]: { a: 1 } }, { [key]: { a: 2 } }, 'output').map(({ effect }) => effect),
+      ).toEqual(['replaced'])
   })
 
   it('ends for a schema a thousand levels deep', () => {

@@ -8,7 +8,8 @@ const tool = (name: string, more: Record<string, unknown> = {}) => ({
   ...{ name, description: 'A.', inputSchema: { type: 'object', properties: { n: { type: 'integer' } } } },
   ...more,
 })
-const catalog = (...tools: Record<string, unknown>[]) => readManifest({ tools, resources: [] })
+const catalog = (...tools: (Record<string, unknown> & { name: string })[]) =>
+  readManifest({ tools, resources: [] })
 
 /** As the fields and sentences of one changed tool, the breaking ones marked. */
 function changesOf(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
