@@ -25,11 +25,10 @@ export interface DatabaseNeeds {
 }
 
 /** The flag every command with a database has. */
-export function databaseOption(): Option {
-  return new Option(
-    '--db-url <url>',
-    'database to work on (default: DATABASE_URL, then a running chumbo dev)',
-  )
+export function databaseOption(
+  description = 'database to work on (default: DATABASE_URL, then a running chumbo dev)',
+): Option {
+  return new Option('--db-url <url>', description)
 }
 
 /**

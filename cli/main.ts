@@ -6,9 +6,11 @@ import { fileURLToPath } from 'node:url'
 
 import { Command, CommanderError } from 'commander'
 
+import { addCapabilitiesCommand } from './commands/capabilities/index.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addInstallCommand } from './commands/install.ts'
+import { addSyncCommand } from './commands/sync.ts'
 import { EXIT, EXIT_CODES_HELP, type ExitCode } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 import { version } from '../runtime/version.ts'
@@ -29,6 +31,8 @@ export async function run(args: readonly string[]): Promise<ExitCode> {
   }
   addInstallCommand(program, output, finish)
   addDevCommand(program, output, finish)
+  addSyncCommand(program, output, finish)
+  addCapabilitiesCommand(program, output, finish)
   addDoctorCommand(program, output, finish)
   try {
     await program.parseAsync([...args], { from: 'user' })

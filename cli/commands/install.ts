@@ -5,8 +5,8 @@ import { dirname, join, resolve } from 'node:path'
 
 import type { Command } from 'commander'
 
-import { CliError } from '../cli-error.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { newestVersion, nextVersion } from '../migration-version.ts'
 import type { Output } from '../output.ts'
 import { requireProject } from '../project.ts'
 import { findMigrations } from '../shipped-migrations.ts'
@@ -113,29 +113,4 @@ async function carryOut(root: string, plan: readonly PlannedFile[]): Promise<voi
     await writeFile(`${target}.partial`, text)
     await rename(`${target}.partial`, target)
   }
-}
-
-/** The version after which new files are counted: the newest present one, or a moment ago. */
-function newestVersion(present: readonly string[], now: Date): string {
-  const versions = present.flatMap((name) => /^(\d+)_.*\.sql$/.exec(name)?.[1] ?? [])
-  return [stamp(new Date(now.getTime() - 1000)), ...versions].sort().at(-1) ?? stamp(now)
-}
-
-/** A second later; a version that is no time of day counts up as a number of the same length. */
-function nextVersion(version: string): string {
-  const [, year, month, day, hour, minute, second] =
-    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(version) ?? []
-  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
-  if (!Number.isNaN(time)) return stamp(new Date(time + 1000))
-  const next = (BigInt(version) + 1n).toString().padStart(version.length, '0')
-  // The Supabase CLI compares versions as text, where one more digit sorts earlier.
-  if (next.length === version.length) return next
-  throw new CliError(`No migration can be named to come after ${version}.`, {
-    code: 'no_version_left',
-    hint: 'rename that migration to the time it was written',
-  })
-}
-
-function stamp(time: Date): string {
-  return time.toISOString().replace(/[-:T]/g, '').slice(0, 14)
 }

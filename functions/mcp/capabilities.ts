@@ -1,5 +1,5 @@
 // The tools this project writes in TypeScript. A handler runs as its caller: ctx.supabase carries their token, so row
-// security decides what it sees. To put it under the database's control, write manifest({ tools }) into a migration.
+// security decides what it sees. `npx chumbo sync` puts it under the database's control.
 import { defineTool, structuredResult } from 'chumbo'
 import { z } from 'zod'
 

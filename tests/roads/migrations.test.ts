@@ -187,10 +187,21 @@ describe('a project in use', () => {
       await runMigrations(url, migrations.slice(installed))
 
       expect(await dumpSchema(adminUrl)).toBe(schema)
-      expect(await rowCounts(adminUrl)).toEqual({ ...before, installed: migrations.length })
+      expect(await rowCounts(adminUrl)).toMatchObject({ ...before, installed: migrations.length })
+      expect(await unversioned(adminUrl)).toEqual([])
     },
   )
 })
+
+/** Capabilities that are not version 1 on record, as everything is that was there before versions were. */
+const unversioned = (url: string) =>
+  query<{ name: string }>(
+    url,
+    `select c.name from chumbo.capabilities as c
+     left join chumbo.capability_changes as h
+       on h.kind = c.kind and h.name = c.name and h.digest = c.digest and h.change = 'added' and h.changed_by is null
+     where c.version <> 1 or h.version is distinct from 1 or h.changed_at <> c.updated_at`,
+  )
 
 /** Rows per table that existed, so that a migration which loses some is found out. */
 async function rowCounts(url: string): Promise<Record<string, number>> {

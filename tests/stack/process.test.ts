@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { createClient } from '@supabase/supabase-js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 
+import { findDatabaseUrl } from '../../cli/database.ts'
 import { repositoryRoot } from '../support/repository.ts'
 import { createTestProject, type TestProject } from './support/project.ts'
 
@@ -95,6 +96,18 @@ describe('chumbo dev', () => {
     expect(second.summary.publishableKey).toBe(first.summary.publishableKey)
     expect(data.user?.email).toBe('alice@example.test')
     expect(refreshed.error).toBeNull()
+  })
+
+  it('is where the other commands of the project find a database, as long as it runs', async () => {
+    const { child, summary } = await startDev()
+    const find = () => findDatabaseUrl({ project: project.dir, environment: {} })
+
+    const found = await find()
+    child.kill('SIGTERM')
+    await exitCode(child)
+
+    expect(found).toBe(summary.databaseUrl)
+    await expect(find()).rejects.toMatchObject({ code: 'no_database' })
   })
 
   it('says so when the port is taken, and starts nothing', async () => {

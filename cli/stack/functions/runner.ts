@@ -1,14 +1,13 @@
 // cli/stack/functions/runner.ts — the Deno child: started with the least permissions, restarted when it crashes.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { access, chmod, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { arch, platform } from 'node:os'
-import { dirname, join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 import { CliError } from '../../cli-error.ts'
 import { freePort } from '../free-port.ts'
+import { findDeno } from './find-deno.ts'
 import { mergeImportMaps, readFunctionImports } from './import-map.ts'
 
 export interface FunctionRunnerOptions {
@@ -188,26 +187,4 @@ function untilReady(child: ChildProcess, log: (line: string) => void): Promise<v
       })
     }
   })
-}
-
-/** The executable itself rather than its launcher: a launcher's pid would not be Deno's. */
-async function findDeno(): Promise<string> {
-  const missing = (cause: unknown) =>
-    new CliError('Deno, which runs the Edge Functions, is not installed.', {
-      code: 'deno_missing',
-      hint: 'npm install --save-dev deno',
-      cause,
-    })
-  try {
-    const require = createRequire(import.meta.url)
-    const launcher = require.resolve('deno/package.json')
-    const libc = platform() === 'linux' ? '-glibc' : ''
-    const name = `@deno/${platform()}-${arch()}${libc}`
-    const binary = join(dirname(createRequire(launcher).resolve(`${name}/package.json`)), 'deno')
-    await access(binary)
-    await chmod(binary, 0o755).catch(() => undefined)
-    return binary
-  } catch (cause) {
-    throw missing(cause)
-  }
 }

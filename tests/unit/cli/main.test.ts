@@ -31,6 +31,12 @@ describe('chumbo', () => {
     ['an unknown option', ['dev', '--nope']],
     ['a port that is none', ['dev', '--port', '70000']],
     ['a gate that does not exist', ['dev', '--gate', 'side']],
+    ['no verb of capabilities', ['capabilities']],
+    ['a kind there is none of', ['capabilities', 'list', '--kind', 'gadget']],
+    ['a time that is none', ['capabilities', 'grant', 'a', '--expires', 'never']],
+    ['a claim that is no object', ['capabilities', 'grant', 'a', '--claim', '[]']],
+    ['a number below 1', ['capabilities', 'limit', 'a', '--requests', '0']],
+    ['a server that is no slug', ['sync', '--server', 'A b']],
   ])('ends with 2 for %s', async (_case, args) => {
     expect(await run(args)).toBe(2)
   })
