@@ -3,6 +3,7 @@
 import type { Implementation } from '@modelcontextprotocol/server'
 
 import { createCodeCatalog } from './capabilities/code-catalog.ts'
+import { registrationsOf } from './capabilities/definitions.ts'
 import type { CodeOptions, ServeOptions } from './capabilities/options.ts'
 import { createCatalogCache } from './gate/catalog-cache.ts'
 import { createProtocol, type Protocol } from './protocol.ts'
@@ -54,7 +55,7 @@ export function createServers({ mainSlug, main, others, shared, now = Date.now }
 
   function start(slug: string, { info, code }: ServerOfCode): Server {
     const catalog = createCodeCatalog()
-    for (const { definition } of code.tools) catalog.learn({ kind: 'tool', name: definition.name })
+    for (const registration of registrationsOf(code)) catalog.learn(registration)
     const protocol = createProtocol({
       ...shared,
       serverInfo: info,

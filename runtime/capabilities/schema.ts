@@ -158,6 +158,7 @@ export function guardSchema(schema: StandardSchemaWithJSON): StandardSchemaWithJ
     }
   })
   guarded.set(schema, guard)
+  prepared.input.set(guard, guard)
   return guard
 }
 
@@ -183,6 +184,7 @@ export function trustSchema(schema: StandardSchemaWithJSON): StandardSchemaWithJ
   if (known !== undefined) return known
   const trust = withValidation(schema, (value) => ({ value }))
   trusted.set(schema, trust)
+  prepared.output.set(trust, trust)
   return trust
 }
 
