@@ -11,22 +11,21 @@ import { combine, unionOf, type JsonSchema } from './schema-merge.ts'
 /** What an accepted schema keeps to. */
 export const acceptedSchemaLimits = Object.freeze({
   /** Largest schema, as JSON text in UTF-8. */
-  bytes: 32_768,
+  bytes: 65_536,
   /** How often a type is written out inside itself before an open object takes its place. */
   occurrences: 3,
   /** Deepest nesting of schemas. */
   depth: 32,
 })
 
-/** Tried one after the other until the schema fits; each leaves out more of what lies deep. */
+/** Tried one after the other until the schema fits; each leaves out more: what lies deep, then long descriptions. */
 const attempts: readonly InPlaceOptions[] = [
-  acceptedSchemaLimits,
-  { occurrences: 2, depth: 24 },
-  { occurrences: 1, depth: 16 },
-  { occurrences: 1, depth: 10 },
-  { occurrences: 1, depth: 6 },
-  { occurrences: 1, depth: 4 },
-  { occurrences: 1, depth: 3 },
+  { ...acceptedSchemaLimits, words: Number.POSITIVE_INFINITY },
+  { occurrences: 2, depth: 24, words: 1_000 },
+  { occurrences: 1, depth: 16, words: 300 },
+  { occurrences: 1, depth: 8, words: 120 },
+  { occurrences: 1, depth: 4, words: 40 },
+  { occurrences: 1, depth: 3, words: 0 },
 ]
 
 /** A schema in the subset. */

@@ -8,12 +8,14 @@ export interface InPlaceOptions {
   /** How often a type may stand inside itself. */
   readonly occurrences: number
   readonly depth: number
+  /** Longest description, in characters. */
+  readonly words: number
 }
 
 /** Most schemas one schema may hold. */
 const mostNodes = 2_000
 
-const anyValue: JsonSchema = Object.freeze({ description: 'Any JSON value.' })
+const anyValue = (): JsonSchema => ({ description: 'Any JSON value.' })
 
 /**
  * The schema without references, or undefined when it is too large to be worth writing out like this.
@@ -22,7 +24,7 @@ const anyValue: JsonSchema = Object.freeze({ description: 'Any JSON value.' })
  */
 export function inPlace(
   root: JsonSchema,
-  { occurrences, depth: deepest, side }: InPlaceOptions & { readonly side: 'input' | 'output' },
+  { occurrences, depth: deepest, words, side }: InPlaceOptions & { readonly side: 'input' | 'output' },
 ): JsonSchema | undefined {
   let nodes = 0
 
@@ -66,6 +68,11 @@ export function inPlace(
     const type = typeOf(node['type'])
     if (type !== undefined) written['type'] = type
     for (const [key, isFit] of Object.entries(plainKeywords)) if (isFit(node[key])) written[key] = node[key]
+    const { description } = node
+    if (typeof description === 'string' && description.length > words) {
+      if (words === 0) delete written['description']
+      else written['description'] = `${description.slice(0, words - 1)}…`
+    }
     for (const key of Object.keys(node)) {
       if (key.startsWith('x-') || key === 'default' || key === 'examples') {
         const value = asJson(node[key])
@@ -117,14 +124,14 @@ export function inPlace(
     if (tuple === undefined) {
       const held = items === undefined ? undefined : write(items, path)
       if (items === false) written['maxItems'] = 0
-      if (held !== undefined) written['items'] = isOpen(held) ? anyValue : held
+      if (held !== undefined) written['items'] = isOpen(held) ? anyValue() : held
       return
     }
     const rest = Array.isArray(prefixItems) ? items : additionalItems
     const places = tuple.map((place) => write(place, path) ?? {})
     const more = rest === false ? [] : [write(rest ?? true, path) ?? {}]
     const union = unionOf([...places, ...more])
-    written['items'] = isOpen(union) ? anyValue : union
+    written['items'] = isOpen(union) ? anyValue() : union
     if (rest === false) written['maxItems'] ??= tuple.length
     const order = `In this order: ${places.map(nameOf).join(', ')}${rest === false ? '' : ', then more'}.`
     written['description'] = written['description'] === undefined ? order : `${String(written['description'])} ${order}`
@@ -148,7 +155,7 @@ export function inPlace(
     const node = isSchema(target) ? { ...target, ...outer } : outer
     const type = typeOf(node['type'])
     const note = typeof node['description'] === 'string' ? node['description'] : 'Not written out any further.'
-    if (type === 'array') return { type, description: note, items: anyValue }
+    if (type === 'array') return { type, description: note, items: anyValue() }
     if (typeof type === 'string' && type !== 'object') return { type }
     const isObject = type === 'object' || (type === undefined && isSchema(node['properties']))
     return isObject ? { type: 'object', description: note } : { description: note }
@@ -171,7 +178,7 @@ function finish(schema: JsonSchema): JsonSchema {
   const finished: Record<string, unknown> = { ...schema }
   const { type, properties, required, format, pattern } = schema
   const types = Array.isArray(type) ? type : [type]
-  if (types.includes('array') && schema['items'] === undefined) finished['items'] = anyValue
+  if (types.includes('array') && schema['items'] === undefined) finished['items'] = anyValue()
   if (Array.isArray(required)) {
     const named = (properties ?? {}) as Record<string, unknown>
     const missing = (required as string[]).filter((name) => !Object.hasOwn(named, name))
