@@ -74,6 +74,8 @@ export function unionOf(schemas: readonly JsonSchema[]): JsonSchema {
   const open = distinct.find((schema) => Object.keys(schema).every((key) => annotations.includes(key)))
   if (open !== undefined) return open
   if (distinct.every(isLabels)) return joinLabels(distinct)
+  if (distinct.every((schema) => Object.keys(schema).join() === 'type' && schema['type'] !== 'array'))
+    return { type: [...new Set(distinct.flatMap(({ type }) => asList(type)))] }
   const rest = distinct.filter(({ type }) => type !== 'null')
   const [scalar] = rest
   if (rest.length === 1 && distinct.length === 2 && scalar !== undefined && isScalar(scalar))

@@ -161,6 +161,7 @@ function describeWrapped(schema: Zod3Schema, inner: Zod3Schema, side: Side, seen
   const own: Node = {
     ...(description === undefined ? {} : { description }),
     ...(typeName === 'ZodDefault' ? { default: defaultValue?.() } : {}),
+    ...(typeName === 'ZodReadonly' ? { readOnly: true } : {}),
   }
   const node = convert(inner, side, seen)
   const shown = Object.keys(own).length === 0 ? node : { ...own, allOf: [node] }

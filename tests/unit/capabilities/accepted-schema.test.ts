@@ -148,7 +148,7 @@ describe('an accepted schema', () => {
     expect(schema['properties']).toEqual({
       at: {
         type: 'array',
-        items: { anyOf: [text, whole] },
+        items: { type: ['string', 'integer'] },
         maxItems: 2,
         description: 'In this order: string, integer.',
       },
