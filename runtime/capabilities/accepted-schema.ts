@@ -79,7 +79,10 @@ function isObjectShape({ type, properties, additionalProperties, required }: Jso
 }
 
 function nameOf({ type, anyOf }: JsonSchema): string {
-  if (type !== undefined) return `${/^[aeiou]/.test(String(type)) ? 'an' : 'a'} ${String(type)}`
+  if (type !== undefined) {
+    const name = Array.isArray(type) ? type.join(' or ') : String(type)
+    return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`
+  }
   return anyOf === undefined ? 'nothing in particular' : 'a choice without an object'
 }
 

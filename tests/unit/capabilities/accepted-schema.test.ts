@@ -158,7 +158,8 @@ describe('an accepted schema', () => {
   it.each([
     ['a text', text, /describes a string/],
     ['anything', {}, /describes nothing in particular/],
-    ['a choice of texts', { anyOf: [text, whole] }, /choice without an object/],
+    ['a text or a number', { anyOf: [text, whole] }, /describes a string or integer/],
+    ['a text or a list', { anyOf: [text, { type: 'array', items: text }] }, /choice without an object/],
     ['nothing at all', { not: {} }, /admits nothing/],
     ['a reference to nowhere', { type: 'object', properties: { a: { $ref: '#/$defs/gone' } } }, /"#\/\$defs\/gone" leads nowhere/],
     ['a reference to another document', { type: 'object', properties: { a: { $ref: 'https://example.test/x' } } }, /leads nowhere/],
