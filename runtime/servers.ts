@@ -3,7 +3,7 @@
 import type { Implementation } from '@modelcontextprotocol/server'
 
 import { createCodeCatalog } from './capabilities/code-catalog.ts'
-import { registrationsOf } from './capabilities/definitions.ts'
+import { readDefinitions, registrationsOf } from './capabilities/definitions.ts'
 import type { CodeOptions, ServeOptions } from './capabilities/options.ts'
 import { createCatalogCache } from './gate/catalog-cache.ts'
 import { createProtocol, type Protocol } from './protocol.ts'
@@ -85,7 +85,7 @@ export function createServers({ mainSlug, main, others, shared, now = Date.now }
       if (slug === mainSlug) return undefined
       if (!registered.has(slug) && now() - askedAt >= askAgainAfterMs) await (asking ??= ask())
       if (!registered.has(slug)) return undefined
-      return open.get(slug) ?? start(slug, others.get(slug) ?? { info: main.info, code: { tools: [] } })
+      return open.get(slug) ?? start(slug, others.get(slug) ?? { info: main.info, code: { ...readDefinitions({}), resultMiddleware: [] } })
     },
     async close() {
       await Promise.all([...open.values()].map(({ protocol }) => protocol.close()))
