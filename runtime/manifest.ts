@@ -53,9 +53,13 @@ export interface ManifestSources {
 export function manifest({ tools = [], resources = [], prompts = [] }: ManifestSources): Manifest {
   const written: Manifest = {
     tools: tools.map(describeTool),
-    resources: resources.map((resource) => ('definition' in resource ? describeResource(resource) : resource)),
+    resources: resources.map((resource) =>
+      'definition' in resource ? describeResource(resource) : resource,
+    ),
     prompts: prompts.map((prompt) =>
-      'definition' in prompt ? { ...promptEntry(prompt), scopes: [...(prompt.definition.scopes ?? [])] } : prompt,
+      'definition' in prompt
+        ? { ...promptEntry(prompt), scopes: [...(prompt.definition.scopes ?? [])] }
+        : prompt,
     ),
   }
   requireDistinct({

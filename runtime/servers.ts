@@ -85,7 +85,13 @@ export function createServers({ mainSlug, main, others, shared, now = Date.now }
       if (slug === mainSlug) return undefined
       if (!registered.has(slug) && now() - askedAt >= askAgainAfterMs) await (asking ??= ask())
       if (!registered.has(slug)) return undefined
-      return open.get(slug) ?? start(slug, others.get(slug) ?? { info: main.info, code: { ...readDefinitions({}), resultMiddleware: [] } })
+      return (
+        open.get(slug)
+        ?? start(
+          slug,
+          others.get(slug) ?? { info: main.info, code: { ...readDefinitions({}), resultMiddleware: [] } },
+        )
+      )
     },
     async close() {
       await Promise.all([...open.values()].map(({ protocol }) => protocol.close()))

@@ -63,7 +63,8 @@ function asRoot(written: JsonSchema, side: 'input' | 'output'): AcceptedSchema {
     const schema = { type: 'object', properties: { result: written }, required: ['result'] }
     return { schema, isWrapped: true }
   }
-  if (objects.length === 0) throw new TypeError(`it describes ${nameOf(written)}, and arguments are always an object`)
+  if (objects.length === 0)
+    throw new TypeError(`it describes ${nameOf(written)}, and arguments are always an object`)
   return { schema: flatten(objects, written, side), isWrapped: false }
 }
 
@@ -80,22 +81,18 @@ function isObjectShape({ type, properties, additionalProperties, required }: Jso
 
 function nameOf({ type, anyOf }: JsonSchema): string {
   if (type !== undefined) {
-    const name = Array.isArray(type) ? type.join(' or ') : String(type)
+    const name = (Array.isArray(type) ? type : [type]).map((part) => part as string).join(' or ')
     return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`
   }
   return anyOf === undefined ? 'nothing in particular' : 'a choice without an object'
 }
 
 /** One object that holds what every shape may hold. */
-function flatten(
-  shapes: readonly JsonSchema[],
-  written: JsonSchema,
-  side: 'input' | 'output',
-): JsonSchema {
+function flatten(shapes: readonly JsonSchema[], written: JsonSchema, side: 'input' | 'output'): JsonSchema {
   const [only] = shapes
   const { title, description } = shapes.length === 1 && only !== undefined ? only : written
   const text = [description, shapes.length > 1 ? describeChoice(shapes) : undefined].filter(
-    (part) => part !== undefined,
+    (part) => typeof part === 'string',
   )
   const head = {
     type: 'object',

@@ -58,11 +58,20 @@ function registerDefinitions(
   { code, ctx }: { readonly code: CodeOptions; readonly ctx: SupabaseMcpContext },
 ): void {
   for (const { definition, handler } of code.tools) {
-    const { name, scopes = [], visibility: _visibility, pinned: _pinned, search: _search, ...config } = definition
+    const {
+      name,
+      scopes = [],
+      visibility: _visibility,
+      pinned: _pinned,
+      search: _search,
+      ...config
+    } = definition
     const meta = metaOf(definition)
     server
       .withScopes(scopes)
-      .registerTool(name, { ...config, ...(meta === undefined ? {} : { _meta: meta }) }, (args: unknown) => handler(args, ctx))
+      .registerTool(name, { ...config, ...(meta === undefined ? {} : { _meta: meta }) }, (args: unknown) =>
+        handler(args, ctx),
+      )
   }
   for (const resource of code.resources) {
     const { name, scopes = [] } = resource.definition

@@ -35,7 +35,8 @@ export interface DefinedPrompt {
   readonly handler: (args: unknown, ctx: SupabaseMcpContext) => PromptAnswer
 }
 
-export type PromptAnswer = GetPromptResult | InputRequiredResult | Promise<GetPromptResult | InputRequiredResult>
+export type PromptAnswer =
+  GetPromptResult | InputRequiredResult | Promise<GetPromptResult | InputRequiredResult>
 
 /**
  * Defines a prompt at module scope.
@@ -63,7 +64,8 @@ export function definePrompt<Args extends ToolSchema>(
       ? {}
       : requireSchema(where, 'argsSchema', () => toJsonSchema(argsSchema, 'input')['properties'])
   const unknown = Object.keys(complete).find((argument) => !Object.hasOwn(properties as object, argument))
-  if (unknown !== undefined) throw new TypeError(`${where}: complete names ${unknown}, and there is no such argument.`)
+  if (unknown !== undefined)
+    throw new TypeError(`${where}: complete names ${unknown}, and there is no such argument.`)
   return Object.freeze({
     definition,
     // The schema has validated the arguments by the time the handler sees them.
@@ -85,7 +87,9 @@ export function promptEntry({ definition }: DefinedPrompt): Record<string, unkno
 }
 
 /** What the official server completes an argument by: a schema whose `shape` holds completable schemas. */
-export type CompletableSchema = StandardSchemaWithJSON & { readonly shape?: Readonly<Record<string, unknown>> }
+export type CompletableSchema = StandardSchemaWithJSON & {
+  readonly shape?: Readonly<Record<string, unknown>>
+}
 
 /**
  * The schema of a prompt's arguments, ready for the official server. What the application marked `completable` itself
@@ -93,7 +97,13 @@ export type CompletableSchema = StandardSchemaWithJSON & { readonly shape?: Read
  */
 export function prepareArguments(
   argsSchema: unknown,
-  { complete = {}, ctx }: { readonly complete?: Readonly<Record<string, Complete>> | undefined; readonly ctx?: SupabaseMcpContext } = {},
+  {
+    complete = {},
+    ctx,
+  }: {
+    readonly complete?: Readonly<Record<string, Complete>> | undefined
+    readonly ctx?: SupabaseMcpContext
+  } = {},
 ): CompletableSchema {
   const ready = prepareSchema(argsSchema, 'input')
   const shape = { ...shapeOf(argsSchema) }

@@ -99,10 +99,13 @@ export function defineResource(
     const names = variablesOf(where, definition.uriTemplate)
     const unknown = Object.keys(definition.complete ?? {}).find((name) => !names.includes(name))
     if (unknown !== undefined)
-      throw new TypeError(`${where}: complete names ${unknown}, and ${definition.uriTemplate} has no such variable.`)
+      throw new TypeError(
+        `${where}: complete names ${unknown}, and ${definition.uriTemplate} has no such variable.`,
+      )
     return Object.freeze({ definition, handler: handler as DefinedResource['handler'] })
   }
-  if (!URL.canParse(definition.uri)) throw new TypeError(`${where}: ${JSON.stringify(definition.uri)} is not a URI.`)
+  if (!URL.canParse(definition.uri))
+    throw new TypeError(`${where}: ${JSON.stringify(definition.uri)} is not a URI.`)
   const read = handler as (uri: URL, ctx: SupabaseMcpContext) => ReadAnswer
   return Object.freeze<DefinedResource>({ definition, handler: (uri, _variables, ctx) => read(uri, ctx) })
 }
@@ -122,7 +125,10 @@ export interface ResourceRegistration {
 }
 
 /** The definition for one caller: its callbacks know who asks. */
-export function registrationOf({ definition, handler }: DefinedResource, ctx: SupabaseMcpContext): ResourceRegistration {
+export function registrationOf(
+  { definition, handler }: DefinedResource,
+  ctx: SupabaseMcpContext,
+): ResourceRegistration {
   if (!isTemplate(definition)) {
     const { name: _name, uri, scopes: _scopes, ...config } = definition
     return { uri, config: config as ResourceMetadata, read: (read) => handler(read as URL, {}, ctx) }
@@ -148,7 +154,9 @@ export function registrationOf({ definition, handler }: DefinedResource, ctx: Su
 
 /** The pattern as the catalog of names knows it before any caller has come. */
 export function uriOf({ definition }: DefinedResource): string | ResourceTemplate {
-  return isTemplate(definition) ? new ResourceTemplate(definition.uriTemplate, { list: undefined }) : definition.uri
+  return isTemplate(definition)
+    ? new ResourceTemplate(definition.uriTemplate, { list: undefined })
+    : definition.uri
 }
 
 function variablesOf(where: string, uriTemplate: string): readonly string[] {

@@ -3,10 +3,13 @@
 import type { CallToolResult, Icon, InputRequiredResult, ToolAnnotations } from '@modelcontextprotocol/server'
 
 import type { SupabaseMcpContext } from '../context.ts'
+import { isReservedName } from './reserved-names.ts'
 import { prepareSchema, toJsonSchema, type OutputOf, type ToolSchema } from './schema.ts'
 
 /** Who is meant to use a tool: the model, the app that shows a view, or both. */
 export type Visibility = 'model' | 'app'
+
+const visibilities: readonly Visibility[] = ['model', 'app']
 
 /** What a tool says about itself. */
 export interface ToolDefinition<Input extends ToolSchema = ToolSchema> {
@@ -60,12 +63,13 @@ export function defineTool<Input extends ToolSchema>(
 ): DefinedTool {
   const { name, inputSchema, outputSchema, scopes, visibility = ['model'] } = definition
   const where = requireName('defineTool', name)
-  if (isReservedToolName(name)) throw new TypeError(`${where}: the name belongs to the search of Chumbo.`)
+  if (isReservedName(name)) throw new TypeError(`${where}: the name belongs to the search of Chumbo.`)
   requireScopeNames(where, scopes)
-  if (visibility.length === 0 || visibility.some((who) => who !== 'model' && who !== 'app'))
+  if (visibility.length === 0 || visibility.some((who) => !visibilities.includes(who)))
     throw new TypeError(`${where}: visibility is a list of model, app or both.`)
   requireSchema(where, 'inputSchema', () => prepareSchema(inputSchema, 'input'))
-  if (outputSchema !== undefined) requireSchema(where, 'outputSchema', () => prepareSchema(outputSchema, 'output'))
+  if (outputSchema !== undefined)
+    requireSchema(where, 'outputSchema', () => prepareSchema(outputSchema, 'output'))
   return Object.freeze({
     definition,
     // The schema has validated the arguments by the time the handler sees them.
@@ -101,11 +105,6 @@ export function metaOf({
   return { ...meta, ui: { ...(typeof ui === 'object' ? ui : {}), visibility: ['app'] } }
 }
 
-/** Names of tools that Chumbo itself offers. */
-export function isReservedToolName(name: string): boolean {
-  return name === 'search_tools' || name === 'call_tool'
-}
-
 /** The name as a place for messages; what no client would take is refused. */
 export function requireName(by: string, name: unknown): string {
   if (typeof name === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(name)) return `${by} ${name}`
@@ -123,6 +122,8 @@ export function requireSchema<Ready>(where: string, option: string, read: () => 
     return read()
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : 'it cannot be read'
-    throw new TypeError(`${where}: ${option} cannot be offered to clients: ${reason.replace(/\.$/, '')}.`, { cause })
+    throw new TypeError(`${where}: ${option} cannot be offered to clients: ${reason.replace(/\.$/, '')}.`, {
+      cause,
+    })
   }
 }

@@ -17,12 +17,18 @@ export interface Definitions {
  *
  * @throws {TypeError} naming what is defined twice.
  */
-export function readDefinitions({ tools = [], resources = [], prompts = [] }: Partial<Definitions>): Definitions {
+export function readDefinitions({
+  tools = [],
+  resources = [],
+  prompts = [],
+}: Partial<Definitions>): Definitions {
   const names = (defined: readonly { readonly definition: { readonly name: string } }[]): string[] =>
     defined.map(({ definition }) => definition.name)
   requireDistinct({ tool: names(tools), resource: names(resources), prompt: names(prompts) })
   requireDistinct({
-    URI: resources.flatMap(({ definition }) => (isTemplate(definition) ? [] : [new URL(definition.uri).href])),
+    URI: resources.flatMap(({ definition }) =>
+      isTemplate(definition) ? [] : [new URL(definition.uri).href],
+    ),
   })
   return { tools, resources, prompts }
 }
@@ -35,7 +41,8 @@ export function readDefinitions({ tools = [], resources = [], prompts = [] }: Pa
 export function requireDistinct(namesByKind: Readonly<Record<string, readonly string[]>>): void {
   for (const [kind, names] of Object.entries(namesByKind)) {
     const twice = names.find((name, place) => names.indexOf(name) !== place)
-    if (twice !== undefined) throw new TypeError(`Two definitions have the ${kind} ${twice}; change one of them.`)
+    if (twice !== undefined)
+      throw new TypeError(`Two definitions have the ${kind} ${twice}; change one of them.`)
   }
 }
 

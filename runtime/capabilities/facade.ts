@@ -8,10 +8,22 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 
-import { requireSchema, requireScopeNames, type ToolAnswer, type ToolDefinition } from './define.ts'
+import {
+  requireSchema,
+  requireScopeNames,
+  type ToolAnswer,
+  type ToolDefinition,
+} from './define.ts'
 import { prepareArguments, type PromptAnswer, type PromptDefinition } from './define-prompt.ts'
-import { checkResult, guardSchema, prepareSchema, trustSchema, type OutputOf, type ToolSchema } from './schema.ts'
 import { isReservedName } from './reserved-names.ts'
+import {
+  checkResult,
+  guardSchema,
+  prepareSchema,
+  trustSchema,
+  type OutputOf,
+  type ToolSchema,
+} from './schema.ts'
 
 /** The kinds of things code registers. */
 export type CodeKind = 'tool' | 'resource' | 'resource_template' | 'prompt'
@@ -23,7 +35,9 @@ export type SupabaseMcpServer = McpServer & {
   /** Also with a schema of zod 3, or a plain JSON Schema. */
   registerTool<Input extends ToolSchema>(
     name: string,
-    config: Partial<Omit<ToolDefinition, 'name' | 'inputSchema' | 'scopes' | 'visibility' | 'pinned' | 'search'>> & {
+    config: Partial<
+      Omit<ToolDefinition, 'name' | 'inputSchema' | 'scopes' | 'visibility' | 'pinned' | 'search'>
+    > & {
       readonly inputSchema: Input
     },
     callback: (args: OutputOf<Input>) => ToolAnswer,
@@ -31,7 +45,9 @@ export type SupabaseMcpServer = McpServer & {
   /** Also with a schema of zod 3, or a plain JSON Schema. */
   registerPrompt<Args extends ToolSchema>(
     name: string,
-    config: Omit<PromptDefinition, 'name' | 'argsSchema' | 'complete' | 'scopes'> & { readonly argsSchema: Args },
+    config: Omit<PromptDefinition, 'name' | 'argsSchema' | 'complete' | 'scopes'> & {
+      readonly argsSchema: Args
+    },
     callback: (args: OutputOf<Args>) => PromptAnswer,
   ): RegisteredPrompt
 }
@@ -138,7 +154,9 @@ export function createFacade({
       argsSchema === undefined
         ? {}
         : readable(() => ({
-            argsSchema: requireSchema(`registerPrompt ${name}`, 'argsSchema', () => prepareArguments(argsSchema)),
+            argsSchema: requireSchema(`registerPrompt ${name}`, 'argsSchema', () =>
+              prepareArguments(argsSchema),
+            ),
           }))
     if (ready === undefined) return withheld()
     kinds.add('prompt')
@@ -199,7 +217,11 @@ interface ReadSchemas {
 function readSchemas(name: string, { inputSchema, outputSchema }: ToolConfig): ReadSchemas {
   const where = `registerTool ${name}`
   if (isReservedName(name)) throw new TypeError(`${where}: the name belongs to the search of Chumbo.`)
-  const read = (option: string, schema: unknown, side: 'input' | 'output'): StandardSchemaWithJSON | undefined =>
+  const read = (
+    option: string,
+    schema: unknown,
+    side: 'input' | 'output',
+  ): StandardSchemaWithJSON | undefined =>
     schema === undefined ? undefined : requireSchema(where, option, () => prepareSchema(schema, side))
   return {
     inputSchema: read('inputSchema', inputSchema, 'input'),

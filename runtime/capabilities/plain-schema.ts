@@ -69,7 +69,9 @@ function withDefaults({ properties, items }: JsonSchema, value: unknown): unknow
 /** The validator words its faults as `#/path: sentence`, from the outside in; the innermost says what is wrong. */
 function readIssue(text: string): { readonly message: string; readonly path: readonly string[] } {
   const faults = text.split(/; (?=#)/)
-  const choice = faults.find((fault) => fault.includes('any subschemas') || fault.includes('exactly one subschema'))
+  const choice = faults.find(
+    (fault) => fault.includes('any subschemas') || fault.includes('exactly one subschema'),
+  )
   const fault = choice ?? faults.at(-1) ?? text
   const [, pointer = '', message = fault] = /^#(\/\S*)?: ([^]*)$/.exec(fault) ?? []
   const path = pointer

@@ -134,7 +134,8 @@ export function inPlace(
     written['items'] = isOpen(union) ? anyValue() : union
     if (rest === false) written['maxItems'] ??= tuple.length
     const order = `In this order: ${places.map(nameOf).join(', ')}${rest === false ? '' : ', then more'}.`
-    written['description'] = written['description'] === undefined ? order : `${String(written['description'])} ${order}`
+    const { description } = written
+    written['description'] = typeof description === 'string' ? `${description} ${order}` : order
   }
 
   /** What holds under a condition only is told as well, so that a model knows the properties there are. */
@@ -145,7 +146,10 @@ export function inPlace(
     const branches = [node['then'], node['else'], ...dependent].filter(isSchema)
     const found = branches.map((branch) => write(branch, path)?.['properties']).filter(isSchema)
     if (found.length === 0) return written
-    return { ...written, properties: { ...Object.assign({}, ...found), ...(written['properties'] as object) } }
+    return {
+      ...written,
+      properties: { ...Object.assign({}, ...found), ...(written['properties'] as object) },
+    }
   }
 
   /** What stands for a schema that is not written out: its type, open. */
@@ -154,7 +158,8 @@ export function inPlace(
     const target = typeof reference === 'string' ? resolveReference(root, reference) : undefined
     const node = isSchema(target) ? { ...target, ...outer } : outer
     const type = typeOf(node['type'])
-    const note = typeof node['description'] === 'string' ? node['description'] : 'Not written out any further.'
+    const note =
+      typeof node['description'] === 'string' ? node['description'] : 'Not written out any further.'
     if (type === 'array') return { type, description: note, items: anyValue() }
     if (typeof type === 'string' && type !== 'object') return { type }
     const isObject = type === 'object' || (type === undefined && isSchema(node['properties']))

@@ -114,7 +114,9 @@ function joinLabels(schemas: readonly JsonSchema[]): JsonSchema {
   const labels = new Map(
     schemas.flatMap((schema) => (schema['enum'] as unknown[]).map((value) => [JSON.stringify(value), value])),
   )
-  const descriptions = [...new Set(schemas.flatMap(({ description }) => (description === undefined ? [] : [description])))]
+  const descriptions = [
+    ...new Set(schemas.flatMap(({ description }) => (typeof description === 'string' ? [description] : []))),
+  ]
   return {
     ...(isTyped ? { type: types.length === 1 ? types[0] : types } : {}),
     enum: [...labels.values()],

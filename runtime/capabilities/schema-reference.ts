@@ -8,7 +8,9 @@ import type { JsonSchema } from './schema-merge.ts'
  * @throws {TypeError} when it leads nowhere, and for another document, which is never fetched.
  */
 export function resolveReference(root: JsonSchema, reference: string): unknown {
-  const found = reference.startsWith('#') ? resolveFragment(root, reference.slice(1)) : findNamed(root, ['$id'], reference)
+  const found = reference.startsWith('#')
+    ? resolveFragment(root, reference.slice(1))
+    : findNamed(root, ['$id'], reference)
   if (found === undefined) throw new TypeError(`its reference ${JSON.stringify(reference)} leads nowhere`)
   return found
 }

@@ -39,7 +39,10 @@ export type OutputOf<Schema> = Schema extends StandardSchemaWithJSON
 type Side = 'input' | 'output'
 
 /** Reading a schema costs up to 80 µs and is asked for on every list, so the outcome is kept with the object. */
-const prepared = { input: new WeakMap<object, StandardSchemaWithJSON>(), output: new WeakMap<object, StandardSchemaWithJSON>() }
+const prepared = {
+  input: new WeakMap<object, StandardSchemaWithJSON>(),
+  output: new WeakMap<object, StandardSchemaWithJSON>(),
+}
 
 /**
  * The schema as every part of the runtime uses it: it validates as it was written, and shows itself in the subset that
@@ -51,7 +54,8 @@ const prepared = { input: new WeakMap<object, StandardSchemaWithJSON>(), output:
  */
 export function prepareSchema(schema: unknown, side: Side): StandardSchemaWithJSON {
   const isObject = (typeof schema === 'object' && schema !== null) || typeof schema === 'function'
-  if (!isObject) throw new TypeError(`it is ${schema === null ? 'null' : `a ${typeof schema}`} and not a schema`)
+  if (!isObject)
+    throw new TypeError(`it is ${schema === null ? 'null' : `a ${typeof schema}`} and not a schema`)
   const known = prepared[side].get(schema)
   if (known !== undefined) return known
   const standard = toStandard(schema)
@@ -81,36 +85,52 @@ function show({ '~standard': { jsonSchema } }: StandardSchemaWithJSON, side: Sid
   try {
     return jsonSchema[side]({ target: 'draft-2020-12' })
   } catch (cause) {
-    throw new TypeError(cause instanceof Error ? cause.message : 'it cannot be shown as JSON Schema', { cause })
+    throw new TypeError(cause instanceof Error ? cause.message : 'it cannot be shown as JSON Schema', {
+      cause,
+    })
   }
 }
 
 function toStandard(schema: object): StandardSchemaWithJSON {
   if (isZod3(schema)) return fromZod3(schema)
   if ('~standard' in schema) {
-    const { vendor, validate, jsonSchema } = schema['~standard'] as Partial<StandardSchemaWithJSON['~standard']>
+    const { vendor, validate, jsonSchema } = schema['~standard'] as Partial<
+      StandardSchemaWithJSON['~standard']
+    >
     if (typeof validate === 'function') {
       if (typeof jsonSchema?.input === 'function') return schema as StandardSchemaWithJSON
       // `zod/mini`, and zod 4 before 4.2, validate and leave showing to a function beside them.
       if ('_zod' in schema) return withZodConverter(schema as unknown as z.ZodType)
-      throw new TypeError(`it is a schema of ${vendor ?? 'a library'} that does not show itself as JSON Schema`)
+      throw new TypeError(
+        `it is a schema of ${vendor ?? 'a library'} that does not show itself as JSON Schema`,
+      )
     }
   }
   if (Object.getPrototypeOf(schema) === Object.prototype || Object.getPrototypeOf(schema) === null) {
     const values = Object.values(schema) as unknown[]
     if (values.length > 0 && values.every(isZod3)) return fromZod3Shape(schema as Record<string, Zod3Schema>)
-    if (values.length > 0 && values.every((value) => typeof value === 'object' && value !== null && '_zod' in value))
+    if (
+      values.length > 0
+      && values.every((value) => typeof value === 'object' && value !== null && '_zod' in value)
+    )
       return z.object(schema as z.ZodRawShape)
     if (isPlainSchema(schema)) return fromPlainSchema(schema)
   }
-  throw new TypeError('it is no schema: give a zod schema, a Standard Schema with JSON Schema, or a JSON Schema')
+  throw new TypeError(
+    'it is no schema: give a zod schema, a Standard Schema with JSON Schema, or a JSON Schema',
+  )
 }
 
 function withZodConverter(schema: z.ZodType): StandardSchemaWithJSON {
   const show = (io: Side) => (): Record<string, unknown> => ({ ...toJSONSchema(schema, { io }) })
   const { validate } = schema['~standard']
   return {
-    '~standard': { version: 1, vendor: 'zod', validate, jsonSchema: { input: show('input'), output: show('output') } },
+    '~standard': {
+      version: 1,
+      vendor: 'zod',
+      validate,
+      jsonSchema: { input: show('input'), output: show('output') },
+    },
   }
 }
 

@@ -5,7 +5,6 @@
 
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server'
 
-
 type Issues = readonly { readonly message: string; readonly path: readonly PropertyKey[] }[]
 
 /** As much of a schema of zod 3 as is needed here. */
@@ -197,7 +196,11 @@ function show(definition: Definition, side: Side, seen: Seen): Node {
       return {
         type: 'array',
         items: of(definition.type),
-        ...bounds('Items', definition.exactLength ?? definition.minLength, definition.exactLength ?? definition.maxLength),
+        ...bounds(
+          'Items',
+          definition.exactLength ?? definition.minLength,
+          definition.exactLength ?? definition.maxLength,
+        ),
       }
     case 'ZodTuple': {
       const { items = [], rest } = definition
@@ -210,7 +213,11 @@ function show(definition: Definition, side: Side, seen: Seen): Node {
       }
     }
     case 'ZodRecord':
-      return { type: 'object', propertyNames: of(definition.keyType), additionalProperties: of(definition.valueType) }
+      return {
+        type: 'object',
+        propertyNames: of(definition.keyType),
+        additionalProperties: of(definition.valueType),
+      }
     case 'ZodUnion':
     case 'ZodDiscriminatedUnion':
       return { anyOf: [...(definition.options?.values() ?? [])].map(of) }
@@ -342,4 +349,3 @@ function escape(value: unknown): string {
 function unrepresentable(what: string): TypeError {
   return new TypeError(`${what} cannot be represented in JSON Schema`)
 }
-

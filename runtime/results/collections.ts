@@ -52,7 +52,10 @@ export function collectionInputSchema({
   const bounded = z.string().min(1).max(collectionLimits.cursorLength)
   return z.object({
     limit: z.int().min(1).max(maxLimit).default(first).describe(`Most items in one page, 1 to ${maxLimit}.`),
-    cursor: bounded.pipe(cursorSchema).optional().describe('next_cursor of the page before; left out for the first page.'),
+    cursor: bounded
+      .pipe(cursorSchema)
+      .optional()
+      .describe('next_cursor of the page before; left out for the first page.'),
   })
 }
 
@@ -132,9 +135,11 @@ export function collectionResult<Row, Item>(options: CollectionOptions<Row, Item
   requireWhole('maxLimit', maxLimit, 1, collectionLimits.maxLimit)
   requireWhole('limit', limit, 1, maxLimit)
   requireWhole('maxBytes', maxBytes, collectionLimits.leastBytes, collectionLimits.mostBytes)
-  if (items.length > maxLimit + 1) throw new RangeError(`items: at most ${maxLimit + 1} rows, not ${items.length}.`)
+  if (items.length > maxLimit + 1)
+    throw new RangeError(`items: at most ${maxLimit + 1} rows, not ${items.length}.`)
   const { hasMore = items.length > limit } = options
-  if (items.length === 0 && hasMore) throw new RangeError('An empty page cannot say that there are more items.')
+  if (items.length === 0 && hasMore)
+    throw new RangeError('An empty page cannot say that there are more items.')
 
   const cursors = readCursors(options)
   const projected = items.slice(0, limit).map((row, index) => projectRow(row, index, options))
@@ -154,7 +159,10 @@ export function collectionResult<Row, Item>(options: CollectionOptions<Row, Item
     fits: (count) => fits(build(projected.slice(0, count), cursors[count - 1] ?? null)),
   })
   if (found > 0) return build(projected.slice(0, found), cursors[found - 1] ?? null)
-  return oversized(options, { maxBytes, cursor: isAll && projected.length === 1 ? null : (cursors[0] ?? null) })
+  return oversized(options, {
+    maxBytes,
+    cursor: isAll && projected.length === 1 ? null : (cursors[0] ?? null),
+  })
 }
 
 interface Fit {
@@ -211,14 +219,22 @@ function writeText<Item>(page: CollectionPage<Item>, render: (page: CollectionPa
   return text === '' ? end : `${text}\n\n${end}`
 }
 
-function readCursors<Row, Item>({ items, cursorFor, cursor, arguments: filters }: CollectionOptions<Row, Item>): string[] {
+function readCursors<Row, Item>({
+  items,
+  cursorFor,
+  cursor,
+  arguments: filters,
+}: CollectionOptions<Row, Item>): string[] {
   const asked = cursor ?? filters?.['cursor']
   const seen = new Set<unknown>(asked === undefined ? [] : [asked])
   return items.map((row, index) => {
     const next: unknown = cursorFor(row, index)
     if (typeof next !== 'string' || next === '' || next.length > collectionLimits.cursorLength)
-      throw new TypeError(`cursorFor: row ${index} has no cursor of 1 to ${collectionLimits.cursorLength} characters.`)
-    if (seen.has(next)) throw new RangeError(`cursorFor: row ${index} does not advance; its cursor was there before.`)
+      throw new TypeError(
+        `cursorFor: row ${index} has no cursor of 1 to ${collectionLimits.cursorLength} characters.`,
+      )
+    if (seen.has(next))
+      throw new RangeError(`cursorFor: row ${index} does not advance; its cursor was there before.`)
     seen.add(next)
     return next
   })
@@ -233,7 +249,9 @@ function projectRow<Row, Item>(
   if (!read.success) {
     const [issue] = read.error.issues
     const path = (issue?.path ?? []).map(String).join('.')
-    throw new TypeError(`project: row ${index} does not fit itemSchema: ${path === '' ? '' : `${path}: `}${issue?.message}`)
+    throw new TypeError(
+      `project: row ${index} does not fit itemSchema: ${path === '' ? '' : `${path}: `}${issue?.message}`,
+    )
   }
   return readJson(`project: row ${index}`, read.data)
 }
@@ -243,7 +261,9 @@ function readJson<Value>(where: string, value: Value): Value {
   const check = (inner: unknown, above: readonly unknown[]): void => {
     if (inner === null || typeof inner === 'string' || typeof inner === 'boolean') return
     if (typeof inner === 'number' && Number.isFinite(inner)) return
-    if (typeof inner !== 'object') throw new TypeError(`${where}: ${String(inner)} is not JSON.`)
+    if (typeof inner === 'number') throw new TypeError(`${where}: ${inner} is not JSON.`)
+    if (typeof inner !== 'object')
+      throw new TypeError(`${where}: a value of type ${typeof inner} is not JSON.`)
     if (above.includes(inner)) throw new TypeError(`${where}: it contains itself.`)
     const prototype: unknown = Object.getPrototypeOf(inner)
     if (!Array.isArray(inner) && prototype !== Object.prototype && prototype !== null)
@@ -268,15 +288,22 @@ function oversized<Row, Item>(
   const recovery = row === undefined ? undefined : onOversizedItem?.(row)
   const next = cursor === null ? undefined : { tool, arguments: { ...filters, limit, cursor } }
   const skip =
-    next === undefined ? 'It is the last one.' : `To go on after it, call ${tool} with ${JSON.stringify(next.arguments)}.`
+    next === undefined
+      ? 'It is the last one.'
+      : `To go on after it, call ${tool} with ${JSON.stringify(next.arguments)}.`
   const facts = next === undefined ? {} : { next_cursor: cursor, next_call: next }
   const wordings = [
-    ...(recovery === undefined ? [] : [failure(`${recovery} ${skip}`, facts), failure(`${recovery} ${skip}`)]),
+    ...(recovery === undefined
+      ? []
+      : [failure(`${recovery} ${skip}`, facts), failure(`${recovery} ${skip}`)]),
     failure(skip, facts),
     failure(skip),
     ...(recovery === undefined ? [] : [failure(recovery)]),
   ]
-  return wordings.find((wording) => encodedBytes(wording) <= maxBytes) ?? failure(toolErrorRegistry.item_too_large.hint)
+  return (
+    wordings.find((wording) => encodedBytes(wording) <= maxBytes)
+    ?? failure(toolErrorRegistry.item_too_large.hint)
+  )
 }
 
 function failure(hint: string, facts: object = {}): CallToolResult {

@@ -32,11 +32,15 @@ export function composeResultContent(
   const added = [...prepend, ...append]
   if (added.length === 0) return result
   if (added.length > compositionLimits.blocks)
-    throw new RangeError(`At most ${compositionLimits.blocks} blocks may be added to a result, not ${added.length}.`)
+    throw new RangeError(
+      `At most ${compositionLimits.blocks} blocks may be added to a result, not ${added.length}.`,
+    )
   for (const block of added) requireBlock(block)
   const bytes = encodedBytes(added)
   if (bytes > compositionLimits.bytes)
-    throw new RangeError(`What is added to a result has ${bytes} bytes; ${compositionLimits.bytes} is the most.`)
+    throw new RangeError(
+      `What is added to a result has ${bytes} bytes; ${compositionLimits.bytes} is the most.`,
+    )
 
   const composed = { ...result, content: [...prepend, ...contentOf(result), ...append] }
   const budget = budgetOf(result)
@@ -75,7 +79,8 @@ export function encodedBytes(value: unknown): number {
  */
 export function withText(result: CallToolResult): CallToolResult {
   const content = contentOf(result)
-  if (result.structuredContent === undefined || content.length > 0 || budgetOf(result) !== undefined) return result
+  if (result.structuredContent === undefined || content.length > 0 || budgetOf(result) !== undefined)
+    return result
   return { ...result, content: [{ type: 'text', text: JSON.stringify(result.structuredContent) }] }
 }
 

@@ -1,6 +1,10 @@
 // runtime/results/middleware.ts — what an application adds to the results of all its TypeScript tools.
 
-import { isInputRequiredResult, type CallToolResult, type InputRequiredResult } from '@modelcontextprotocol/server'
+import {
+  isInputRequiredResult,
+  type CallToolResult,
+  type InputRequiredResult,
+} from '@modelcontextprotocol/server'
 
 import type { SupabaseMcpContext } from '../context.ts'
 import { composeResultContent, withText, type ResultAdditions } from './compose.ts'
@@ -30,7 +34,12 @@ const mostMiddleware = 16
 export function readResultMiddleware(
   option: ResultMiddleware | readonly ResultMiddleware[] | undefined,
 ): readonly ResultMiddleware[] {
-  const list = option === undefined ? [] : Array.isArray(option) ? (option as readonly ResultMiddleware[]) : [option as ResultMiddleware]
+  const list =
+    option === undefined
+      ? []
+      : Array.isArray(option)
+        ? (option as readonly ResultMiddleware[])
+        : [option as ResultMiddleware]
   if (list.some((middleware) => typeof middleware !== 'function'))
     throw new TypeError('resultMiddleware: each has to be a function.')
   if (list.length > mostMiddleware)
@@ -88,9 +97,12 @@ function readAdditions(value: unknown): ResultAdditions {
     throw new TypeError('A result middleware returns { prepend, append } or nothing.')
   const { prepend, append, ...more } = value as ResultAdditions
   if (Object.keys(more).length > 0)
-    throw new TypeError('A result middleware may add content before and after a result, and change nothing else.')
+    throw new TypeError(
+      'A result middleware may add content before and after a result, and change nothing else.',
+    )
   for (const blocks of [prepend, append])
-    if (blocks !== undefined && !Array.isArray(blocks)) throw new TypeError('prepend and append are lists of blocks.')
+    if (blocks !== undefined && !Array.isArray(blocks))
+      throw new TypeError('prepend and append are lists of blocks.')
   return value
 }
 

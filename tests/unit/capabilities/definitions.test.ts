@@ -57,7 +57,9 @@ const plan = definePrompt(
     complete: { name: (value, ctx, { tone }) => [`${value} of ${ctx.user.id} ${tone ?? ''}`] },
   },
   ({ name, tone = 'calm' }, ctx) => ({
-    messages: [{ role: 'user', content: { type: 'text', text: `Plan ${name}, ${tone}, for ${ctx.user.id}.` } }],
+    messages: [
+      { role: 'user', content: { type: 'text', text: `Plan ${name}, ${tone}, for ${ctx.user.id}.` } },
+    ],
   }),
 )
 
@@ -68,7 +70,8 @@ const hello = definePrompt({ name: 'hello', scopes: ['write'] }, (_args, ctx) =>
 async function start(rows: Parameters<typeof createProject>[0] = []) {
   const made = await createProject(rows)
   const app = made.start({ resources: [account, project], prompts: [plan, hello] })
-  const ask = async (method: string, params: Record<string, unknown> = {}) => read(await made.modern(app, method, params))
+  const ask = async (method: string, params: Record<string, unknown> = {}) =>
+    read(await made.modern(app, method, params))
   return { project: made, ask }
 }
 
@@ -205,10 +208,16 @@ describe('a defined prompt', () => {
 
   it.each([
     ['zod 3', zod3.object({ name: zod3.string().describe('Who.') })],
-    ['JSON Schema', { type: 'object', properties: { name: { type: 'string', description: 'Who.' } }, required: ['name'] }],
+    [
+      'JSON Schema',
+      { type: 'object', properties: { name: { type: 'string', description: 'Who.' } }, required: ['name'] },
+    ],
   ])('completes and lists arguments written in %s', async (_label, argsSchema) => {
     const made = await createProject()
-    const greet = definePrompt({ name: 'greet', argsSchema, complete: { name: (value) => [`${value}a`] } }, () => ({ messages: [] }))
+    const greet = definePrompt(
+      { name: 'greet', argsSchema, complete: { name: (value) => [`${value}a`] } },
+      () => ({ messages: [] }),
+    )
     const app = made.start({ prompts: [greet] })
 
     const listed = await read(await made.modern(app, 'prompts/list'))
@@ -246,15 +255,47 @@ describe('a definition is refused', () => {
   it.each<[string, () => unknown, RegExp]>([
     ['a tool with a blank name', () => tool(''), /defineTool: "" is not a name/],
     ['a tool with too long a name', () => tool('x'.repeat(65)), /is not a name/],
-    ['a resource with a space in its name', () => defineResource({ name: 'a b', uri: 'a://b' }, nothing), /defineResource: "a b"/],
+    [
+      'a resource with a space in its name',
+      () => defineResource({ name: 'a b', uri: 'a://b' }, nothing),
+      /defineResource: "a b"/,
+    ],
     ['a prompt with an accent in its name', () => definePrompt({ name: 'é' }, silence), /definePrompt: "é"/],
     ['a name that is no text', () => tool(7 as never), /defineTool: 7 is not a name/],
-    ['a blank scope', () => defineResource({ name: 'a', uri: 'a://b', scopes: [' '] }, nothing), /defineResource a: a scope is blank/],
-    ['a URI that is none', () => defineResource({ name: 'a', uri: 'nope' }, nothing), /defineResource a: "nope" is not a URI/],
-    ['a template that is none', () => defineResource({ name: 'a', uriTemplate: 'a://{x' }, nothing), /defineResource a: "a:\/\/\{x" is not a URI template/],
-    ['a completion of no variable', () => defineResource({ name: 'a', uriTemplate: 'a://{x}', complete: { y: () => [] } }, nothing), /complete names y/],
-    ['a completion of no argument', () => definePrompt({ name: 'a', argsSchema: z.object({ x: z.string() }), complete: { y: () => [] } }, silence), /complete names y/],
-    ['a prompt whose schema cannot be shown', () => definePrompt({ name: 'a', argsSchema: z.object({ x: z.date() }) }, silence), /definePrompt a: argsSchema/],
+    [
+      'a blank scope',
+      () => defineResource({ name: 'a', uri: 'a://b', scopes: [' '] }, nothing),
+      /defineResource a: a scope is blank/,
+    ],
+    [
+      'a URI that is none',
+      () => defineResource({ name: 'a', uri: 'nope' }, nothing),
+      /defineResource a: "nope" is not a URI/,
+    ],
+    [
+      'a template that is none',
+      () => defineResource({ name: 'a', uriTemplate: 'a://{x' }, nothing),
+      /defineResource a: "a:\/\/\{x" is not a URI template/,
+    ],
+    [
+      'a completion of no variable',
+      () => defineResource({ name: 'a', uriTemplate: 'a://{x}', complete: { y: () => [] } }, nothing),
+      /complete names y/,
+    ],
+    [
+      'a completion of no argument',
+      () =>
+        definePrompt(
+          { name: 'a', argsSchema: z.object({ x: z.string() }), complete: { y: () => [] } },
+          silence,
+        ),
+      /complete names y/,
+    ],
+    [
+      'a prompt whose schema cannot be shown',
+      () => definePrompt({ name: 'a', argsSchema: z.object({ x: z.date() }) }, silence),
+      /definePrompt a: argsSchema/,
+    ],
     ['visibility for nobody', () => tool('a', { visibility: [] }), /defineTool a: visibility/],
     ['visibility for somebody else', () => tool('a', { visibility: ['user'] }), /defineTool a: visibility/],
   ])('%s', (_label, make, message) => {
@@ -267,7 +308,11 @@ describe('a definition is refused', () => {
   it.each([
     ['tools', { tools: [tool('a'), tool('b'), tool('a')] }, /the tool a/],
     ['resources', { resources: [resource('a', 'a://1'), resource('a', 'a://2')] }, /the resource a/],
-    ['a resource and a template', { resources: [resource('a', 'a://1'), defineResource({ name: 'a', uriTemplate: 'a://{x}' }, nothing)] }, /the resource a/],
+    [
+      'a resource and a template',
+      { resources: [resource('a', 'a://1'), defineResource({ name: 'a', uriTemplate: 'a://{x}' }, nothing)] },
+      /the resource a/,
+    ],
     ['prompts', { prompts: [prompt('a'), prompt('a')] }, /the prompt a/],
   ])('when two %s share a name, at start-up and in the manifest', async (_label, definitions, message) => {
     const made = await createProject()
@@ -279,7 +324,9 @@ describe('a definition is refused', () => {
   it('when two resources share a URI', async () => {
     const made = await createProject()
 
-    expect(() => made.start({ resources: [resource('a', 'a://x'), resource('b', 'a://x')] })).toThrow(/the URI a:\/\/x/)
+    expect(() => made.start({ resources: [resource('a', 'a://x'), resource('b', 'a://x')] })).toThrow(
+      /the URI a:\/\/x/,
+    )
   })
 
   it('when a further server defines one twice', async () => {
@@ -302,7 +349,9 @@ describe('the manifest', () => {
       annotations: { readOnlyHint: true },
     })
 
-    expect(manifest({ tools: [app, tool('plain')], resources: [account, project], prompts: [plan, hello] })).toEqual({
+    expect(
+      manifest({ tools: [app, tool('plain')], resources: [account, project], prompts: [plan, hello] }),
+    ).toEqual({
       tools: [
         {
           name: 'panel',
@@ -317,7 +366,12 @@ describe('the manifest', () => {
           pinned: true,
           search: 'chart graph',
         },
-        { name: 'plain', description: 'A tool.', inputSchema: { type: 'object', properties: {} }, scopes: [] },
+        {
+          name: 'plain',
+          description: 'A tool.',
+          inputSchema: { type: 'object', properties: {} },
+          scopes: [],
+        },
       ],
       resources: [
         {
@@ -363,7 +417,9 @@ describe('the manifest', () => {
 
   it('marks a tool of the app in the list as well', async () => {
     const made = await createProject()
-    const app = made.start({ tools: [tool('panel', { visibility: ['app'], icons: [{ src: 'https://x.example/i.png' }] })] })
+    const app = made.start({
+      tools: [tool('panel', { visibility: ['app'], icons: [{ src: 'https://x.example/i.png' }] })],
+    })
 
     const { result } = await read(await made.modern(app, 'tools/list'))
 

@@ -6,7 +6,13 @@ import * as mini from 'zod/mini'
 import * as v3 from 'zod/v3'
 import * as zod3 from 'zod3'
 
-import { defineTool, manifest, structuredResult, textResult, type DefinedTool } from '../../../runtime/index.ts'
+import {
+  defineTool,
+  manifest,
+  structuredResult,
+  textResult,
+  type DefinedTool,
+} from '../../../runtime/index.ts'
 import { createProject, endpoint, errorOf, read } from '../app/project.ts'
 
 const echo = (args: unknown) => structuredResult(args)
@@ -19,7 +25,7 @@ const sameInput = {
     state: z.enum(['open', 'done']).optional(),
     tags: z.array(z.string()).optional(),
     note: z.string().nullable().optional(),
-    mail: z.string().email().optional(),
+    mail: z.email().optional(),
     place: z.object({ street: z.string(), floor: z.number().optional() }).optional(),
   }),
   'zod 3': zod3.object({
@@ -42,7 +48,9 @@ const sameInput = {
   }),
   'zod/mini': mini.object({
     title: mini.string().check(mini.minLength(2), mini.maxLength(40), mini.describe('What to call it.')),
-    count: mini._default(mini.number().check(mini.int(), mini.minimum(0)), 3).check(mini.describe('How many.')),
+    count: mini
+      ._default(mini.number().check(mini.int(), mini.minimum(0)), 3)
+      .check(mini.describe('How many.')),
     state: mini.optional(mini.enum(['open', 'done'])),
     tags: mini.optional(mini.array(mini.string())),
     note: mini.optional(mini.nullable(mini.string())),
@@ -75,13 +83,17 @@ async function listOf(tools: readonly DefinedTool[]) {
   return { project, app, tools: listed.result?.tools ?? [] }
 }
 
-const toolOf = (name: string, inputSchema: never) => defineTool({ name, description: 'A tool.', inputSchema }, echo)
+const toolOf = (name: string, inputSchema: never) =>
+  defineTool({ name, description: 'A tool.', inputSchema }, echo)
 
 describe('the same input', () => {
   const ways = Object.entries(sameInput).map(([label, schema]) => [label, schema as never] as const)
 
   it.each(ways)('written in %s lists the same', async (label, schema) => {
-    const { tools } = await listOf([toolOf('a_tool', schema), toolOf('reference', sameInput['JSON Schema'] as never)])
+    const { tools } = await listOf([
+      toolOf('a_tool', schema),
+      toolOf('reference', sameInput['JSON Schema'] as never),
+    ])
 
     expect(tools[0]?.['inputSchema'], label).toEqual(tools[1]?.['inputSchema'])
     expect(tools[0]?.['inputSchema']).toMatchObject({
@@ -103,7 +115,15 @@ describe('the same input', () => {
       read(await project.modern(app, 'tools/call', { name: 'a_tool', arguments: args }))
 
     expect((await call({ title: 'Ada' })).result?.structuredContent).toEqual({ title: 'Ada', count: 3 })
-    const full = { title: 'Ada', count: 0, state: 'done', tags: [], note: null, mail: 'a@b.test', place: { street: 'x' } }
+    const full = {
+      title: 'Ada',
+      count: 0,
+      state: 'done',
+      tags: [],
+      note: null,
+      mail: 'a@b.test',
+      place: { street: 'x' },
+    }
     expect((await call(full)).result?.structuredContent).toEqual(full)
     for (const [args, name] of [
       [{}, /`title`|title/],
@@ -155,20 +175,59 @@ describe('zod 3 shows what zod 4 shows', () => {
     ['a tuple', z.tuple([z.string(), z.number()]), zod3.tuple([zod3.string(), zod3.number()])],
     ['a record', z.record(z.string(), z.number()), zod3.record(zod3.string(), zod3.number())],
     ['a literal', z.literal('x'), zod3.literal('x')],
-    ['a native enum', z.nativeEnum({ A: 0, B: 1 }), zod3.nativeEnum({ A: 0, B: 1, 0: 'A', 1: 'B' } as never)],
+    ['a native enum', z.enum({ A: 0, B: 1 }), zod3.nativeEnum({ A: 0, B: 1, 0: 'A', 1: 'B' } as never)],
     ['a union', z.union([z.string(), z.number()]), zod3.union([zod3.string(), zod3.number()])],
     ['a nullable array', z.array(z.string()).nullable(), zod3.array(zod3.string()).nullable()],
     ['numbers with bounds', z.number().gt(1).lte(9).multipleOf(2), zod3.number().gt(1).lte(9).multipleOf(2)],
     ['texts with patterns', z.string().regex(/^a/), zod3.string().regex(/^a/)],
     ['a beginning', z.string().startsWith('a.b'), zod3.string().startsWith('a.b')],
-    ['formats', z.object({ a: z.uuid(), b: z.url(), c: z.iso.datetime(), d: z.ipv4() }), zod3.object({ a: zod3.string().uuid(), b: zod3.string().url(), c: zod3.string().datetime(), d: zod3.string().ip({ version: 'v4' }) })],
-    ['refined and transformed', z.string().refine(() => true).transform(Number), zod3.string().refine(() => true).transform(Number)],
+    [
+      'formats',
+      z.object({ a: z.uuid(), b: z.url(), c: z.iso.datetime(), d: z.ipv4() }),
+      zod3.object({
+        a: zod3.string().uuid(),
+        b: zod3.string().url(),
+        c: zod3.string().datetime(),
+        d: zod3.string().ip({ version: 'v4' }),
+      }),
+    ],
+    [
+      'refined and transformed',
+      z
+        .string()
+        .refine(() => true)
+        .transform(Number),
+      zod3
+        .string()
+        .refine(() => true)
+        .transform(Number),
+    ],
     ['preprocessed', z.preprocess(String, z.string()), zod3.preprocess(String, zod3.string())],
-    ['an intersection', z.intersection(z.object({ a: z.string() }), z.object({ b: z.number() })), zod3.intersection(zod3.object({ a: zod3.string() }), zod3.object({ b: zod3.number() }))],
-    ['strict and loose objects', z.object({ a: z.strictObject({ x: z.string() }), b: z.looseObject({}) }), zod3.object({ a: zod3.object({ x: zod3.string() }).strict(), b: zod3.object({}).passthrough() })],
-    ['brands, read-only and pipes', z.object({ a: z.string().brand('x'), b: z.string().readonly(), c: z.string().pipe(z.string()) }), zod3.object({ a: zod3.string().brand('x'), b: zod3.string().readonly(), c: zod3.string().pipe(zod3.string()) })],
+    [
+      'an intersection',
+      z.intersection(z.object({ a: z.string() }), z.object({ b: z.number() })),
+      zod3.intersection(zod3.object({ a: zod3.string() }), zod3.object({ b: zod3.number() })),
+    ],
+    [
+      'strict and loose objects',
+      z.object({ a: z.strictObject({ x: z.string() }), b: z.looseObject({}) }),
+      zod3.object({ a: zod3.object({ x: zod3.string() }).strict(), b: zod3.object({}).passthrough() }),
+    ],
+    [
+      'brands, read-only and pipes',
+      z.object({ a: z.string().brand('x'), b: z.string().readonly(), c: z.string().pipe(z.string()) }),
+      zod3.object({
+        a: zod3.string().brand('x'),
+        b: zod3.string().readonly(),
+        c: zod3.string().pipe(zod3.string()),
+      }),
+    ],
     ['lengths of arrays', z.array(z.string()).min(1).max(3), zod3.array(zod3.string()).min(1).max(3)],
-    ['descriptions on wrappers', z.string().default('a').describe('Outer.'), zod3.string().default('a').describe('Outer.')],
+    [
+      'descriptions on wrappers',
+      z.string().default('a').describe('Outer.'),
+      zod3.string().default('a').describe('Outer.'),
+    ],
   ])('of %s', async (_label, four, three) => {
     const { tools } = await listOf([
       toolOf('four', z.object({ value: four }) as never),
@@ -179,14 +238,31 @@ describe('zod 3 shows what zod 4 shows', () => {
   })
 
   it('of a type that contains itself', async () => {
-    interface Node { name: string; kids: Node[] }
-    const three: zod3.ZodType<Node> = zod3.object({ name: zod3.string(), kids: zod3.lazy(() => three.array()) })
-    const four = z.object({ name: z.string(), get kids() { return z.array(four) } })
+    interface Node {
+      name: string
+      kids: Node[]
+    }
+    const three: zod3.ZodType<Node> = zod3.object({
+      name: zod3.string(),
+      kids: zod3.lazy(() => three.array()),
+    })
+    const four = z.object({
+      name: z.string(),
+      get kids() {
+        return z.array(four)
+      },
+    })
 
-    const { tools, project, app } = await listOf([toolOf('four', four as never), toolOf('three', three as never)])
+    const { tools, project, app } = await listOf([
+      toolOf('four', four as never),
+      toolOf('three', three as never),
+    ])
 
     expect(tools[1]?.['inputSchema']).toEqual(tools[0]?.['inputSchema'])
-    const deep = { name: 'a', kids: [{ name: 'b', kids: [{ name: 'c', kids: [{ name: 'd', kids: [{ name: 7, kids: [] }] }] }] }] }
+    const deep = {
+      name: 'a',
+      kids: [{ name: 'b', kids: [{ name: 'c', kids: [{ name: 'd', kids: [{ name: 7, kids: [] }] }] }] }],
+    }
     for (const name of ['four', 'three']) {
       const answer = await read(await project.modern(app, 'tools/call', { name, arguments: deep }))
       expect(answer.result?.content?.[0]?.text).toContain('`kids.0.kids.0.kids.0.kids.0.name`')
@@ -197,8 +273,13 @@ describe('zod 3 shows what zod 4 shows', () => {
     const project = await createProject()
     const app = project.start({
       register(server) {
-        server.registerTool('four', { inputSchema: { name: z.string(), times: z.number().default(2) } }, echo)
-        server.registerTool('three', { inputSchema: { name: zod3.string(), times: zod3.number().default(2) } as never }, echo as never)
+        const four = { name: z.string(), times: z.number().default(2) }
+        server.registerTool('four', { inputSchema: four as never }, echo as never)
+        server.registerTool(
+          'three',
+          { inputSchema: { name: zod3.string(), times: zod3.number().default(2) } as never },
+          echo as never,
+        )
       },
     })
 
@@ -242,22 +323,42 @@ describe('a choice as the whole input', () => {
 
   it.each([
     ['zod 4', shape],
-    ['zod 3', zod3.discriminatedUnion('kind', [
-      zod3.object({ kind: zod3.literal('circle'), radius: zod3.number() }).strict(),
-      zod3.object({ kind: zod3.literal('box'), side: zod3.number(), color: zod3.string().optional() }).strict(),
-    ])],
-    ['JSON Schema', {
-      type: 'object',
-      oneOf: [
-        { properties: { kind: { const: 'circle' }, radius: { type: 'number' } }, required: ['kind', 'radius'], additionalProperties: false },
-        { properties: { kind: { const: 'box' }, side: { type: 'number' }, color: { type: 'string' } }, required: ['kind', 'side'], additionalProperties: false },
-      ],
-    }],
+    [
+      'zod 3',
+      zod3.discriminatedUnion('kind', [
+        zod3.object({ kind: zod3.literal('circle'), radius: zod3.number() }).strict(),
+        zod3
+          .object({ kind: zod3.literal('box'), side: zod3.number(), color: zod3.string().optional() })
+          .strict(),
+      ]),
+    ],
+    [
+      'JSON Schema',
+      {
+        type: 'object',
+        oneOf: [
+          {
+            properties: { kind: { const: 'circle' }, radius: { type: 'number' } },
+            required: ['kind', 'radius'],
+            additionalProperties: false,
+          },
+          {
+            properties: { kind: { const: 'box' }, side: { type: 'number' }, color: { type: 'string' } },
+            required: ['kind', 'side'],
+            additionalProperties: false,
+          },
+        ],
+      },
+    ],
   ])('written in %s takes each shape, and no mixture', async (_label, schema) => {
     const { project, app } = await listOf([toolOf('draw', schema as never)])
-    const call = async (args: object) => read(await project.modern(app, 'tools/call', { name: 'draw', arguments: args }))
+    const call = async (args: object) =>
+      read(await project.modern(app, 'tools/call', { name: 'draw', arguments: args }))
 
-    for (const args of [{ kind: 'circle', radius: 1 }, { kind: 'box', side: 2 }])
+    for (const args of [
+      { kind: 'circle', radius: 1 },
+      { kind: 'box', side: 2 },
+    ])
       expect((await call(args)).result?.structuredContent).toEqual(args)
     for (const args of [{ kind: 'circle', radius: 1, side: 2 }, { radius: 1 }, {}, { kind: 'ring' }])
       expect(errorOf(await call(args)), JSON.stringify(args)).toMatchObject({ code: 'invalid_arguments' })
@@ -271,7 +372,10 @@ describe('what is no schema', () => {
     ['nothing in an object', {}],
     ['an object of a class', new Custom()],
     ['a list', []],
-    ['a Standard Schema that cannot show itself', { '~standard': { version: 1, vendor: 'acme', validate: () => ({ value: {} }) } }],
+    [
+      'a Standard Schema that cannot show itself',
+      { '~standard': { version: 1, vendor: 'acme', validate: () => ({ value: {} }) } },
+    ],
     ['a type that JSON does not have', z.object({ at: z.date() })],
     ['the same in zod 3', zod3.object({ at: zod3.date() })],
     ['a map of zod 3', zod3.object({ at: zod3.map(zod3.string(), zod3.string()) })],
@@ -281,13 +385,22 @@ describe('what is no schema', () => {
     ['a JSON Schema in a dialect nobody speaks', { type: 'object', $schema: 'https://example.test/dialect' }],
     ['null', null],
   ])('fails at start-up, with the name of its tool: %s', (_label, schema) => {
-    expect(() => toolOf('awkward', schema as never)).toThrow(/^defineTool awkward: inputSchema cannot be offered/)
+    expect(() => toolOf('awkward', schema as never)).toThrow(
+      /^defineTool awkward: inputSchema cannot be offered/,
+    )
   })
 
   it.each([
     ['nothing in an object', {}],
     ['a type that JSON does not have', z.object({ at: z.date() })],
-    ['a schema that throws when it is read', { get '~standard'(): never { throw new Error('boom') } }],
+    [
+      'a schema that throws when it is read',
+      {
+        get '~standard'(): never {
+          throw new Error('boom')
+        },
+      },
+    ],
   ])('leaves only itself out when it is registered: %s', async (_label, schema) => {
     const project = await createProject()
     const app = project.start({
@@ -317,7 +430,11 @@ describe('what is no schema', () => {
       register(server) {
         const message = () => ({ messages: [] })
         server.registerPrompt('awkward', { argsSchema: z.object({ at: z.date() }) }, message)
-        server.registerPrompt('plain', { argsSchema: zod3.object({ name: zod3.string().describe('Who.') }) }, message)
+        server.registerPrompt(
+          'plain',
+          { argsSchema: zod3.object({ name: zod3.string().describe('Who.') }) },
+          message,
+        )
       },
     })
 
@@ -345,7 +462,12 @@ describe('an output schema', () => {
     const app = project.start({
       tools: [
         defineTool(
-          { name: 'words', description: 'Words.', inputSchema: z.object({}), outputSchema: z.array(z.string()) },
+          {
+            name: 'words',
+            description: 'Words.',
+            inputSchema: z.object({}),
+            outputSchema: z.array(z.string()),
+          },
           () => structuredResult(['a', 'b']),
         ),
       ],
@@ -385,5 +507,45 @@ describe('an output schema', () => {
       const answer = await read(await project.modern(app, 'tools/call', { name, arguments: {} }))
       expect(answer.result?.structuredContent).toEqual({ id: 'x' })
     }
+  })
+})
+
+describe('a list of many large tools', () => {
+  it('comes in pages of at most a megabyte, each tool once', async () => {
+    const project = await createProject(
+      Array.from({ length: 3 }, (_, index) => ({ name: `row_${index}`, run: () => '{}' })),
+    )
+    project.database.pageSize = 2
+    const wide = z.object(
+      Object.fromEntries(
+        Array.from({ length: 500 }, (_, index) => [`p${index}`, z.string().describe('x'.repeat(60))]),
+      ),
+    )
+    const tools = Array.from({ length: 60 }, (_, index) =>
+      toolOf(`t${String(index).padStart(2, '0')}`, wide as never),
+    )
+    const app = project.start({ tools })
+
+    const names: string[] = []
+    let cursor: string | undefined
+    do {
+      const response = await project.modern(app, 'tools/list', cursor === undefined ? {} : { cursor })
+      const text = await response.clone().text()
+      expect(text.length).toBeLessThan(1_100_000)
+      const { result } = await read(response)
+      names.push(...(result?.tools ?? []).map(({ name }) => name))
+      cursor = result?.nextCursor
+    } while (cursor !== undefined)
+
+    expect(names).toEqual(['row_0', 'row_1', 'row_2', ...tools.map(({ definition }) => definition.name)])
+  })
+
+  it('is not walked with a cursor that was made up', async () => {
+    const { project, app } = await listOf([])
+
+    for (const cursor of ['', '+', btoa('+'), btoa('++a'), btoa('a b')])
+      expect((await read(await project.modern(app, 'tools/list', { cursor }))).error).toMatchObject({
+        code: -32602,
+      })
   })
 })

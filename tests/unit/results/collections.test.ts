@@ -48,19 +48,36 @@ describe('the arguments of a collection', () => {
     expect(collectionInputSchema().parse({})).toEqual({ limit: 20 })
     expect(own.parse({})).toEqual({ limit: 2 })
     const extended = own.extend({ state: z.enum(['open', 'done']) })
-    expect(extended.parse({ state: 'open', limit: 3, cursor: '7' })).toEqual({ state: 'open', limit: 3, cursor: '7' })
-    expectTypeOf<z.infer<typeof extended>>().toEqualTypeOf<{ limit: number; cursor?: string | undefined; state: 'open' | 'done' }>()
+    expect(extended.parse({ state: 'open', limit: 3, cursor: '7' })).toEqual({
+      state: 'open',
+      limit: 3,
+      cursor: '7',
+    })
+    expectTypeOf<z.infer<typeof extended>>().toEqualTypeOf<{
+      limit: number
+      cursor?: string | undefined
+      state: 'open' | 'done'
+    }>()
     expect(collectionInputSchema({ maxLimit: 5 }).parse({})).toEqual({ limit: 5 })
   })
 
   it.each([
-    { limit: 0 }, { limit: 4 }, { limit: 1.5 }, { cursor: '' }, { cursor: 'x' }, { cursor: '1'.repeat(2049) },
+    { limit: 0 },
+    { limit: 4 },
+    { limit: 1.5 },
+    { cursor: '' },
+    { cursor: 'x' },
+    { cursor: '1'.repeat(2049) },
   ])('refuse %j', (args) => {
     expect(own.safeParse(args).success).toBe(false)
   })
 
   it.each([
-    { defaultLimit: 4, maxLimit: 3 }, { maxLimit: 101 }, { maxLimit: 0 }, { defaultLimit: 0 }, { defaultLimit: 1.5 },
+    { defaultLimit: 4, maxLimit: 3 },
+    { maxLimit: 101 },
+    { maxLimit: 0 },
+    { defaultLimit: 0 },
+    { defaultLimit: 1.5 },
   ])('cannot be made with %j', (options) => {
     expect(() => collectionInputSchema(options)).toThrow(RangeError)
   })
@@ -73,7 +90,11 @@ describe('a page', () => {
     expect(result).toEqual({
       content: [],
       structuredContent: {
-        items: [{ id: 1, name: 'row 1' }, { id: 2, name: 'row 2' }, { id: 3, name: 'row 3' }],
+        items: [
+          { id: 1, name: 'row 1' },
+          { id: 2, name: 'row 2' },
+          { id: 3, name: 'row 3' },
+        ],
         has_more: true,
         next_cursor: '3',
         next_call: { tool: 'list_rows', arguments: { state: 'open', limit: 3, cursor: '3' } },
@@ -121,7 +142,7 @@ describe('a page', () => {
   })
 
   it('is not changed by what writes its text', () => {
-    const render = (shown: CollectionPage<Item>) => ((shown.items as Item[]).pop(), 'text')
+    const render = (shown: CollectionPage<Item>) => ((shown.items).pop(), 'text')
 
     expect(dataOf(page(rows(2), { mode: 'hybrid', render })).items).toHaveLength(2)
   })
@@ -129,7 +150,10 @@ describe('a page', () => {
 
 describe('the budget of a page', () => {
   it('is counted in bytes of the whole result, and the next page begins after the last item', () => {
-    const result = page(rows(4, (index) => `${index} ${'🦀'.repeat(200)}`), { maxBytes: 1600, hasMore: true })
+    const result = page(
+      rows(4, (index) => `${index} ${'🦀'.repeat(200)}`),
+      { maxBytes: 1600, hasMore: true },
+    )
 
     expect(sizeOf(result)).toBeLessThanOrEqual(1600)
     expect(dataOf(result)).toMatchObject({ items: [{ id: 1 }], next_cursor: '1' })
@@ -157,7 +181,9 @@ describe('the budget of a page', () => {
 
     // What a page of each length would be, made with room for all of it.
     const mostBytes = collectionLimits.mostBytes
-    const sizes = all.map((_, index) => sizeOf(page(all.slice(0, index + 1), { ...options, maxBytes: mostBytes })))
+    const sizes = all.map((_, index) =>
+      sizeOf(page(all.slice(0, index + 1), { ...options, maxBytes: mostBytes })),
+    )
 
     for (let maxBytes = 512; maxBytes < 6000; maxBytes += 97) {
       const result = page(all, { ...options, maxBytes })
@@ -174,7 +200,10 @@ describe('the budget of a page', () => {
   it('is found without writing every page there could be', () => {
     const render = vi.fn(({ items }: CollectionPage<Item>) => items.map(({ name }) => name).join('\n'))
 
-    page(rows(101, () => 'x'.repeat(60)), { mode: 'text', render, limit: 100, maxBytes: 2000 })
+    page(
+      rows(101, () => 'x'.repeat(60)),
+      { mode: 'text', render, limit: 100, maxBytes: 2000 },
+    )
 
     expect(render.mock.calls.length).toBeLessThan(15)
   })
@@ -212,8 +241,16 @@ describe('an item that is too large for any page', () => {
 
   it.each([
     ['a hint beyond the budget', { onOversizedItem: () => 'x'.repeat(3000) }, 'To go on after it'],
-    ['a cursor beyond the budget', { cursorFor: ({ id }: Row) => `${id}`.padEnd(2000, 'x') }, 'Ask for this item by itself'],
-    ['both', { onOversizedItem: () => 'x'.repeat(3000), cursorFor: ({ id }: Row) => `${id}`.padEnd(2000, 'x') }, 'Ask for this item by itself'],
+    [
+      'a cursor beyond the budget',
+      { cursorFor: ({ id }: Row) => `${id}`.padEnd(2000, 'x') },
+      'Ask for this item by itself',
+    ],
+    [
+      'both',
+      { onOversizedItem: () => 'x'.repeat(3000), cursorFor: ({ id }: Row) => `${id}`.padEnd(2000, 'x') },
+      'Ask for this item by itself',
+    ],
   ])('keeps the error itself within the budget: %s', (_label, more, words) => {
     const result = page(giant, { maxBytes: 512, ...more })
 
@@ -231,14 +268,22 @@ describe('a collection is refused', () => {
     ['with a limit of 0', () => page(rows(1), { limit: 0 }), RangeError],
     ['with a limit over its maximum', () => page(rows(1), { limit: 4, maxLimit: 3 }), RangeError],
     ['with too small a budget', () => page(rows(1), { maxBytes: 511 }), RangeError],
-    ['with too large a budget', () => page(rows(1), { maxBytes: collectionLimits.mostBytes + 1 }), RangeError],
+    [
+      'with too large a budget',
+      () => page(rows(1), { maxBytes: collectionLimits.mostBytes + 1 }),
+      RangeError,
+    ],
     ['that is empty and has more', () => page([], { hasMore: true }), RangeError],
     ['with 102 rows', () => page(rows(102), { limit: 100 }), RangeError],
     ['whose cursor never changes', () => page(rows(2), { cursorFor: () => 'x' }), RangeError],
     ['whose cursor is the one it was asked with', () => page(rows(2), { cursor: '1' }), RangeError],
     ['whose filters hold that cursor', () => page(rows(2), { arguments: { cursor: '2' } }), RangeError],
     ['with an empty cursor', () => page(rows(1), { cursorFor: () => '' }), TypeError],
-    ['with a cursor of 2,049 characters', () => page(rows(1), { cursorFor: () => 'x'.repeat(2049) }), TypeError],
+    [
+      'with a cursor of 2,049 characters',
+      () => page(rows(1), { cursorFor: () => 'x'.repeat(2049) }),
+      TypeError,
+    ],
     ['with a cursor that is a number', () => page(rows(1), { cursorFor: () => 7 as never }), TypeError],
     ['as text that nothing writes', () => page(rows(1), { mode: 'text' }), TypeError],
     ['as text that is none', () => page(rows(1), { mode: 'text', render: () => 7 as never }), TypeError],
@@ -246,59 +291,74 @@ describe('a collection is refused', () => {
     ['with an undefined filter', () => page(rows(1), { arguments: { a: undefined } }), TypeError],
     ['with a filter that is NaN', () => page(rows(1), { arguments: { a: Number.NaN } }), TypeError],
     ['with filters that contain themselves', () => page(rows(1), { arguments: cyclic }), TypeError],
-    ['with items that are not JSON', () => page(rows(1), { itemSchema: z.any(), project: () => new Date() as never }), TypeError],
+    [
+      'with items that are not JSON',
+      () => page(rows(1), { itemSchema: z.any(), project: () => new Date() as never }),
+      TypeError,
+    ],
   ])('%s', (_label, make, kind) => {
     expect(make).toThrow(kind)
   })
 })
 
 describe('a collection over the wire', () => {
-  it.each(['text', 'structured', 'hybrid'] as const)('is walked to its end, each row once: %s', async (mode) => {
-    const all = rows(57, (index) => `row ${index} ${'é'.repeat(index % 20)}`)
-    const list = defineTool(
-      {
-        name: 'list_rows',
-        description: 'Lists rows.',
-        inputSchema: collectionInputSchema({ maxLimit: 25 }).extend({ from: z.number().default(0) }),
-        ...(mode === 'text' ? {} : { outputSchema: collectionOutputSchema(item) }),
-      },
-      ({ limit, cursor, from }) => {
-        const after = Math.max(Number(cursor ?? 0), from)
-        return collectionResult({
-          items: all.filter(({ id }) => id > after).slice(0, limit + 1),
-          limit,
-          cursor,
-          arguments: { from },
-          maxLimit: 25,
-          maxBytes: 900,
-          mode,
-          project: ({ id, name }) => ({ id, name }),
-          itemSchema: item,
-          cursorFor: ({ id }) => String(id),
-          tool: 'list_rows',
-          render: ({ items }) => items.map(({ id, name }) => `#${id} ${name}`).join('\n'),
-        })
-      },
-    )
-    const project = await createProject()
-    const app = project.start({ tools: [list] })
+  it.each(['text', 'structured', 'hybrid'] as const)(
+    'is walked to its end, each row once: %s',
+    async (mode) => {
+      const all = rows(57, (index) => `row ${index} ${'é'.repeat(index % 20)}`)
+      const list = defineTool(
+        {
+          name: 'list_rows',
+          description: 'Lists rows.',
+          inputSchema: collectionInputSchema({ maxLimit: 25 }).extend({ from: z.number().default(0) }),
+          ...(mode === 'text' ? {} : { outputSchema: collectionOutputSchema(item) }),
+        },
+        ({ limit, cursor, from }) => {
+          const after = Math.max(Number(cursor ?? 0), from)
+          return collectionResult({
+            items: all.filter(({ id }) => id > after).slice(0, limit + 1),
+            limit,
+            cursor,
+            arguments: { from },
+            maxLimit: 25,
+            maxBytes: 900,
+            mode,
+            project: ({ id, name }) => ({ id, name }),
+            itemSchema: item,
+            cursorFor: ({ id }) => String(id),
+            tool: 'list_rows',
+            render: ({ items }) => items.map(({ id, name }) => `#${id} ${name}`).join('\n'),
+          })
+        },
+      )
+      const project = await createProject()
+      const app = project.start({ tools: [list] })
 
-    const seen: number[] = []
-    let args: unknown = { from: 3 }
-    for (let turn = 0; args !== undefined && turn < 60; turn += 1) {
-      const response = await project.modern(app, 'tools/call', { name: 'list_rows', arguments: args })
-      const { result } = await read(response)
-      const words = result?.content?.map(({ text }) => text).join('') ?? ''
-      const data = result?.structuredContent as CollectionPage<Item> | undefined
-      expect(result?.isError).toBeUndefined()
-      // The structured form goes out as it is: no text is made up that would break its budget.
-      expect(words === '').toBe(mode === 'structured')
-      seen.push(...(data?.items.map(({ id }) => id) ?? [...words.matchAll(/^#(\d+)/gm)].map(([, id]) => Number(id))))
-      const next = /call list_rows with (.*)$/m.exec(words)?.[1]
-      if (data !== undefined && mode === 'hybrid') expect(next === undefined).toBe(data.next_call === null)
-      args = mode === 'text' ? (next === undefined ? undefined : JSON.parse(next)) : (data?.next_call?.arguments ?? undefined)
-    }
+      const seen: number[] = []
+      let args: unknown = { from: 3 }
+      for (let turn = 0; args !== undefined && turn < 60; turn += 1) {
+        const response = await project.modern(app, 'tools/call', { name: 'list_rows', arguments: args })
+        const { result } = await read(response)
+        const words = result?.content?.map(({ text }) => text).join('') ?? ''
+        const data = result?.structuredContent as CollectionPage<Item> | undefined
+        expect(result?.isError).toBeUndefined()
+        // The structured form goes out as it is: no text is made up that would break its budget.
+        expect(words === '').toBe(mode === 'structured')
+        seen.push(
+          ...(data?.items.map(({ id }) => id)
+            ?? [...words.matchAll(/^#(\d+)/gm)].map(([, id]) => Number(id))),
+        )
+        const next = /call list_rows with (.*)$/m.exec(words)?.[1]
+        if (data !== undefined && mode === 'hybrid') expect(next === undefined).toBe(data.next_call === null)
+        args =
+          mode === 'text'
+            ? next === undefined
+              ? undefined
+              : JSON.parse(next)
+            : (data?.next_call?.arguments ?? undefined)
+      }
 
-    expect(seen).toEqual(all.filter(({ id }) => id > 3).map(({ id }) => id))
-  })
+      expect(seen).toEqual(all.filter(({ id }) => id > 3).map(({ id }) => id))
+    },
+  )
 })

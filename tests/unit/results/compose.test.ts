@@ -26,7 +26,13 @@ describe('composing a result', () => {
 
     expect(composed).toEqual({
       ...authored,
-      content: [text('1'), text('2'), text('authored'), { type: 'resource_link', uri: 'docs://x', name: 'X' }, text('4')],
+      content: [
+        text('1'),
+        text('2'),
+        text('authored'),
+        { type: 'resource_link', uri: 'docs://x', name: 'X' },
+        text('4'),
+      ],
     })
     expect(authored.content).toEqual([text('authored')])
   })
@@ -49,7 +55,11 @@ describe('composing a result', () => {
   circle['_meta'] = { circle }
 
   it.each([
-    ['seventeen blocks', { append: Array.from({ length: compositionLimits.blocks + 1 }, () => text('')) }, RangeError],
+    [
+      'seventeen blocks',
+      { append: Array.from({ length: compositionLimits.blocks + 1 }, () => text('')) },
+      RangeError,
+    ],
     ['more than 64 KiB', { append: [text('é'.repeat(32_768))] }, RangeError],
     ['a block of no known type', { prepend: [{ type: 'telepathy' }] }, TypeError],
     ['a text without text', { append: [{ type: 'text' }] }, TypeError],
@@ -60,7 +70,10 @@ describe('composing a result', () => {
   })
 
   it('keeps within the budget of a collection, to the byte', () => {
-    const page: CallToolResult = { content: [text('a')], _meta: { 'dev.chumbo/collection': { max_bytes: 200 } } }
+    const page: CallToolResult = {
+      content: [text('a')],
+      _meta: { 'dev.chumbo/collection': { max_bytes: 200 } },
+    }
     const room = 200 - JSON.stringify(appendResultText(page, '')).length
 
     expect(JSON.stringify(appendResultText(page, 'x'.repeat(room)))).toHaveLength(200)

@@ -19,9 +19,16 @@ import { bob, createProject, errorOf, read, type Row } from '../app/project.ts'
 const text = (words: string) => ({ type: 'text' as const, text: words })
 
 const tool = (name: string, run: () => unknown) =>
-  defineTool({ name, description: 'A tool.', inputSchema: z.object({}) }, run as () => ReturnType<typeof textResult>)
+  defineTool(
+    { name, description: 'A tool.', inputSchema: z.object({}) },
+    run as () => ReturnType<typeof textResult>,
+  )
 
-async function callWith(resultMiddleware: ResultMiddleware | ResultMiddleware[], run: () => unknown, rows: Row[] = []) {
+async function callWith(
+  resultMiddleware: ResultMiddleware | ResultMiddleware[],
+  run: () => unknown,
+  rows: Row[] = [],
+) {
   const project = await createProject(rows)
   const app = project.start({ tools: [tool('note', run)], resultMiddleware })
   const answer = await read(await project.modern(app, 'tools/call', { name: 'note', arguments: {} }))
@@ -31,17 +38,25 @@ async function callWith(resultMiddleware: ResultMiddleware | ResultMiddleware[],
 describe('result middleware', () => {
   it('adds in order, around what the handler returned', async () => {
     const seen: ResultMiddlewareInput[] = []
-    const add = (name: string): ResultMiddleware => (input) => {
-      seen.push(input)
-      return { prepend: [text(`before ${name}`)], append: [text(`after ${name}`)] }
-    }
+    const add =
+      (name: string): ResultMiddleware =>
+      (input) => {
+        seen.push(input)
+        return { prepend: [text(`before ${name}`)], append: [text(`after ${name}`)] }
+      }
 
     const { answer } = await callWith([add('1'), add('2')], () => ({
       ...renderResult({ a: 1 }, () => 'authored'),
       _meta: { 'acme/x': 1 },
     }))
 
-    expect(answer.result?.content?.map((block) => block.text)).toEqual(['before 1', 'before 2', 'authored', 'after 1', 'after 2'])
+    expect(answer.result?.content?.map((block) => block.text)).toEqual([
+      'before 1',
+      'before 2',
+      'authored',
+      'after 1',
+      'after 2',
+    ])
     expect(answer.result).toMatchObject({ structuredContent: { a: 1 }, _meta: { 'acme/x': 1 } })
     expect(seen[0]?.result).toBe(seen[1]?.result)
     expect(seen[1]?.result.content).toEqual([text('authored')])
@@ -62,15 +77,28 @@ describe('result middleware', () => {
   })
 
   it('leaves data its text form for clients that read text only', async () => {
-    const { answer } = await callWith(() => ({ append: [text('Ask for more.')] }), () => structuredResult({ a: 1 }))
+    const { answer } = await callWith(
+      () => ({ append: [text('Ask for more.')] }),
+      () => structuredResult({ a: 1 }),
+    )
 
     expect(answer.result?.content).toEqual([text('{"a":1}'), text('Ask for more.')])
   })
 
   it.each([
     ['an error', () => errorResult('No.')],
-    ['a refusal', () => { throw new ChumboError('No.', { code: 'no_way', status: 409 }) }],
-    ['a fault', () => { throw new Error('boom') }],
+    [
+      'a refusal',
+      () => {
+        throw new ChumboError('No.', { code: 'no_way', status: 409 })
+      },
+    ],
+    [
+      'a fault',
+      () => {
+        throw new Error('boom')
+      },
+    ],
     ['a question to the user', () => inputRequired({ requestState: 'later' })],
   ])('does not run for %s', async (_label, run) => {
     const ran: string[] = []
@@ -84,9 +112,11 @@ describe('result middleware', () => {
   it('does not run for a SQL tool', async () => {
     const ran: string[] = []
 
-    const { answer } = await callWith(() => void ran.push('ran'), () => textResult(''), [
-      { name: 'note', run: () => '{"from":"sql"}' },
-    ])
+    const { answer } = await callWith(
+      () => void ran.push('ran'),
+      () => textResult(''),
+      [{ name: 'note', run: () => '{"from":"sql"}' }],
+    )
 
     expect(answer.result?.structuredContent).toEqual({ from: 'sql' })
     expect(ran).toEqual([])
@@ -95,11 +125,21 @@ describe('result middleware', () => {
   const sixteen: ResultMiddleware = () => ({ append: Array.from({ length: 16 }, () => text('x')) })
 
   it.each<[string, ResultMiddleware, RegExp]>([
-    ['throws', () => { throw new Error('boom') }, /boom/],
+    [
+      'throws',
+      () => {
+        throw new Error('boom')
+      },
+      /boom/,
+    ],
     ['rejects', () => Promise.reject(new Error('boom')), /boom/],
     ['adds more than all together may', sixteen, /At most 16 blocks/],
     ['adds what is no block', () => ({ append: [{ type: 'telepathy' } as never] }), /content blocks/],
-    ['adds what cannot be sent', () => ({ append: [{ type: 'text', text: 'x', _meta: { f: () => 1 } } as never] }), /clone/],
+    [
+      'adds what cannot be sent',
+      () => ({ append: [{ type: 'text', text: 'x', _meta: { f: () => 1 } } as never] }),
+      /clone/,
+    ],
     ['wants to replace the result', () => ({ content: [] }) as never, /change nothing else/],
     ['returns a text', () => 'more' as never, /returns \{ prepend, append \} or nothing/],
     ['gives no list', () => ({ append: text('x') }) as never, /lists of blocks/],
@@ -117,10 +157,13 @@ describe('result middleware', () => {
   })
 
   it('is left out where a result cannot be copied, and the result goes out', async () => {
-    const { answer, failures } = await callWith(() => ({ append: [text('x')] }), () => ({
-      ...textResult('authored'),
-      _meta: { 'acme/f': () => 1 },
-    }))
+    const { answer, failures } = await callWith(
+      () => ({ append: [text('x')] }),
+      () => ({
+        ...textResult('authored'),
+        _meta: { 'acme/f': () => 1 },
+      }),
+    )
 
     expect(answer.result?.content).toEqual([text('authored')])
     expect(failures).toHaveLength(1)
@@ -142,7 +185,11 @@ describe('result middleware', () => {
 
     const { answer, failures } = await callWith([add, add, () => ({ append: [text('short')] })], page)
 
-    expect(answer.result?.content?.map((block) => block.text.slice(0, 6))).toEqual(['a page', 'xxxxxx', 'short'])
+    expect(answer.result?.content?.map((block) => block.text.slice(0, 6))).toEqual([
+      'a page',
+      'xxxxxx',
+      'short',
+    ])
     expect(failures.map(({ message }) => message)).toEqual([expect.stringMatching(/its budget is 512/)])
   })
 
@@ -150,7 +197,8 @@ describe('result middleware', () => {
     const project = await createProject()
     project.database.scopesOf = () => ['write']
     const app = project.start({
-      register: (server) => void server.withScopes(['write']).registerTool('note', {}, () => textResult('authored')),
+      register: (server) =>
+        void server.withScopes(['write']).registerTool('note', {}, () => textResult('authored')),
       resultMiddleware: [({ tool: { name } }) => ({ append: [text(name)] })],
     })
 
@@ -162,7 +210,9 @@ describe('result middleware', () => {
   it('sees the caller of its own call, however many there are', async () => {
     const project = await createProject()
     const app = project.start({
-      tools: [tool('note', async () => (await new Promise((resolve) => setTimeout(resolve, 2)), textResult('')))],
+      tools: [
+        tool('note', async () => (await new Promise((resolve) => setTimeout(resolve, 2)), textResult(''))),
+      ],
       resultMiddleware: async ({ context }) => {
         await new Promise((resolve) => setTimeout(resolve, 2))
         return { append: [text(context.user.id)] }
@@ -184,7 +234,9 @@ describe('result middleware', () => {
   it('is at most sixteen functions, and nothing but functions', async () => {
     const project = await createProject()
 
-    expect(() => project.start({ resultMiddleware: Array.from({ length: 17 }, () => () => undefined) })).toThrow(RangeError)
+    expect(() =>
+      project.start({ resultMiddleware: Array.from({ length: 17 }, () => () => undefined) }),
+    ).toThrow(RangeError)
     expect(() => project.start({ resultMiddleware: ['x' as never] })).toThrow(TypeError)
     expect(() => project.start({ resultMiddleware: {} as never })).toThrow(TypeError)
   })
@@ -193,7 +245,9 @@ describe('result middleware', () => {
     const project = await createProject()
     const app = project.start({
       tools: [tool('note', () => textResult('authored'))],
-      resultMiddleware: () => { throw new Error('boom') },
+      resultMiddleware: () => {
+        throw new Error('boom')
+      },
       onError: () => Promise.reject(new Error('again')) as never,
     })
 
