@@ -251,7 +251,7 @@ describe('an accepted schema', () => {
     )
     const levels: unknown[] = []
     for (let node: JsonSchema | undefined = schema; node !== undefined;) {
-      levels.push(Object.keys((node['properties'] ?? {})))
+      levels.push(Object.keys(node['properties'] ?? {}))
       node = (node['properties'] as Record<string, JsonSchema> | undefined)?.['next']
     }
 

@@ -142,7 +142,7 @@ describe('a page', () => {
   })
 
   it('is not changed by what writes its text', () => {
-    const render = (shown: CollectionPage<Item>) => ((shown.items).pop(), 'text')
+    const render = (shown: CollectionPage<Item>) => (shown.items.pop(), 'text')
 
     expect(dataOf(page(rows(2), { mode: 'hybrid', render })).items).toHaveLength(2)
   })
