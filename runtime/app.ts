@@ -8,7 +8,10 @@ import {
 } from '@modelcontextprotocol/server'
 
 import { closeReceipt } from './capabilities/boundary.ts'
+import { readDefinitions } from './capabilities/definitions.ts'
 import type { DefinedTool } from './capabilities/define.ts'
+import type { DefinedPrompt } from './capabilities/define-prompt.ts'
+import type { DefinedResource } from './capabilities/define-resource.ts'
 import type { CodeOptions } from './capabilities/options.ts'
 import { resolveEnvironment, type EnvironmentOverrides, type EnvironmentVariables } from './environment.ts'
 import { ChumboError, refusal } from './errors.ts'
@@ -31,6 +34,7 @@ import { acceptsEventStream, negotiate, toEventStream, toJson } from './request/
 import { createPublicUrls, type PublicUrls } from './request/public-url.ts'
 import { errorResponse, finishResponse, toChumboError } from './request/respond.ts'
 import { route } from './request/route.ts'
+import { readResultMiddleware, type ResultMiddleware } from './results/middleware.ts'
 import { createServers, type Server, type ServerOfCode } from './servers.ts'
 
 /** What happened inside, for a log. Never a token, a key, an argument or a result. */
@@ -40,6 +44,12 @@ export type ChumboEvent = AuthenticationEvent & { readonly traceId?: string }
 export interface CodeOfServer {
   /** Tools defined at module scope with `defineTool`. */
   readonly tools?: readonly DefinedTool[]
+  /** Resources and templates defined at module scope with `defineResource`. */
+  readonly resources?: readonly DefinedResource[]
+  /** Prompts defined at module scope with `definePrompt`. */
+  readonly prompts?: readonly DefinedPrompt[]
+  /** Adds content around the results of TypeScript tools that succeeded; up to sixteen, run in order. */
+  readonly resultMiddleware?: ResultMiddleware | readonly ResultMiddleware[]
   /** Registers with the official API, once per request and caller. */
   readonly register?: CodeOptions['register']
   readonly instructions?: CodeOptions['instructions']
@@ -122,8 +132,9 @@ export function createSupabaseMcp(options: SupabaseMcpOptions): SupabaseMcpApp {
     background: readBackground(),
     onError: (error) => report(error, 'receipts'),
   })
-  const codeOf = ({ tools = [], register, instructions }: CodeOfServer): CodeOptions => ({
-    tools,
+  const codeOf = ({ register, instructions, resultMiddleware, ...defined }: CodeOfServer): CodeOptions => ({
+    ...readDefinitions(defined),
+    resultMiddleware: readResultMiddleware(resultMiddleware),
     register,
     instructions,
     resolveScopes: options.access?.resolveScopes,

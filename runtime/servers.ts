@@ -3,6 +3,7 @@
 import type { Implementation } from '@modelcontextprotocol/server'
 
 import { createCodeCatalog } from './capabilities/code-catalog.ts'
+import { readDefinitions, registrationsOf } from './capabilities/definitions.ts'
 import type { CodeOptions, ServeOptions } from './capabilities/options.ts'
 import { createCatalogCache } from './gate/catalog-cache.ts'
 import { createProtocol, type Protocol } from './protocol.ts'
@@ -54,7 +55,7 @@ export function createServers({ mainSlug, main, others, shared, now = Date.now }
 
   function start(slug: string, { info, code }: ServerOfCode): Server {
     const catalog = createCodeCatalog()
-    for (const { definition } of code.tools) catalog.learn({ kind: 'tool', name: definition.name })
+    for (const registration of registrationsOf(code)) catalog.learn(registration)
     const protocol = createProtocol({
       ...shared,
       serverInfo: info,
@@ -84,7 +85,13 @@ export function createServers({ mainSlug, main, others, shared, now = Date.now }
       if (slug === mainSlug) return undefined
       if (!registered.has(slug) && now() - askedAt >= askAgainAfterMs) await (asking ??= ask())
       if (!registered.has(slug)) return undefined
-      return open.get(slug) ?? start(slug, others.get(slug) ?? { info: main.info, code: { tools: [] } })
+      return (
+        open.get(slug)
+        ?? start(
+          slug,
+          others.get(slug) ?? { info: main.info, code: { ...readDefinitions({}), resultMiddleware: [] } },
+        )
+      )
     },
     async close() {
       await Promise.all([...open.values()].map(({ protocol }) => protocol.close()))

@@ -4,9 +4,13 @@ import { McpServer } from '@modelcontextprotocol/server'
 
 import { createContext, type SupabaseMcpContext } from '../context.ts'
 import type { EnterAnswer } from '../gate/gate.ts'
+import { runResultMiddleware } from '../results/middleware.ts'
 import { createBoundary } from './boundary.ts'
 import type { Exchange } from './exchange.ts'
-import { createFacade, type Facade, type Registration } from './facade.ts'
+import { metaOf } from './define.ts'
+import { prepareArguments } from './define-prompt.ts'
+import { registrationOf } from './define-resource.ts'
+import { createFacade, type Facade, type Registration, type SupabaseMcpServer } from './facade.ts'
 import type { CodeOptions, ServeOptions } from './options.ts'
 
 /** The facade with the official server under it. */
@@ -30,11 +34,15 @@ export async function assemble(
       return admits(registration)
     },
     wrap: createBoundary(exchange, options).wrap,
+    compose: (name, result) =>
+      runResultMiddleware(name, result, {
+        middleware: code.resultMiddleware,
+        context: ctx,
+        onError: (error) => options.onError(error, exchange.traceId),
+      }),
+    report: (error) => catalog.reportOnce(error, () => options.onError(error, exchange.traceId)),
   })
-  for (const { definition, handler } of code.tools) {
-    const { name, scopes = [], ...config } = definition
-    facade.server.withScopes(scopes).registerTool(name, config, (args: unknown) => handler(args, ctx))
-  }
+  registerDefinitions(facade.server, { code, ctx })
   await code.register?.(facade.server, ctx)
   // Registering says on its own that changes are announced; a server that lives for one request announces nothing.
   for (const kind of facade.kinds) {
@@ -43,6 +51,45 @@ export async function assemble(
     mcp.server.registerCapabilities({ [capability]: { listChanged: false } })
   }
   return { ...facade, mcp }
+}
+
+function registerDefinitions(
+  server: SupabaseMcpServer,
+  { code, ctx }: { readonly code: CodeOptions; readonly ctx: SupabaseMcpContext },
+): void {
+  for (const { definition, handler } of code.tools) {
+    const {
+      name,
+      scopes = [],
+      visibility: _visibility,
+      pinned: _pinned,
+      search: _search,
+      ...config
+    } = definition
+    const meta = metaOf(definition)
+    server
+      .withScopes(scopes)
+      .registerTool(name, { ...config, ...(meta === undefined ? {} : { _meta: meta }) }, (args: unknown) =>
+        handler(args, ctx),
+      )
+  }
+  for (const resource of code.resources) {
+    const { name, scopes = [] } = resource.definition
+    const { uri, config, read } = registrationOf(resource, ctx)
+    // The official overloads part by the kind of URI; which of the two it is makes no difference here.
+    server.withScopes(scopes).registerResource(name, uri as string, config, read)
+  }
+  for (const { definition, handler } of code.prompts) {
+    const { name, scopes = [], complete, argsSchema, ...config } = definition
+    const scoped = server.withScopes(scopes)
+    if (argsSchema === undefined) scoped.registerPrompt(name, config as object, () => handler({}, ctx))
+    else
+      scoped.registerPrompt(
+        name,
+        { ...config, argsSchema: prepareArguments(argsSchema, { complete, ctx }) },
+        (args: unknown) => handler(args, ctx),
+      )
+  }
 }
 
 async function buildContext(

@@ -11,6 +11,7 @@ import {
 
 import { ChumboError } from '../errors.ts'
 import type { EnterAnswer, FinishedReceipt, GateError } from '../gate/gate.ts'
+import { withText } from '../results/compose.ts'
 import { errorMetaKey, toolError } from '../results/tool-error.ts'
 import type { Exchange } from './exchange.ts'
 import type { AnyCallback, CodeKind, Registration } from './facade.ts'
@@ -143,14 +144,6 @@ export function closeReceipt(exchange: Exchange, receipts: ServeOptions['receipt
     ...ending,
     duration_ms: Math.round((performance.now() - opened.startedAt) * 1000) / 1000,
   })
-}
-
-/** Clients that read text only would see nothing of a structured result. */
-function withText(result: CallToolResult): CallToolResult {
-  // A handler in plain JavaScript may leave the content out.
-  const { structuredContent, content = [] }: Partial<CallToolResult> = result
-  if (structuredContent === undefined || content.length > 0) return result
-  return { ...result, content: [{ type: 'text', text: JSON.stringify(structuredContent) }] }
 }
 
 /**

@@ -12,12 +12,24 @@ export interface CodeCatalog {
   readonly names: (kinds: readonly CodeKind[]) => readonly string[]
   /** The resource whose URI or template a URI belongs to; the first registered wins. */
   readonly findResource: (uri: string) => Registration | undefined
+  /** Lets a fault of the program be told, unless one of the same words was told before: it comes with every request. */
+  readonly reportOnce: (error: unknown, report: () => void) => void
 }
+
+/** Most different faults that are told; code that words each anew is not told for ever. */
+const mostFaults = 1_000
 
 export function createCodeCatalog(): CodeCatalog {
   const known = new Map<string, Registration>()
+  const told = new Set<string>()
 
   return {
+    reportOnce(error, report) {
+      const words = String(error)
+      if (told.has(words) || told.size >= mostFaults) return
+      told.add(words)
+      report()
+    },
     learn(registration) {
       const key = `${registration.kind} ${registration.name}`
       const isNew = !known.has(key)

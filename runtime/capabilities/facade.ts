@@ -3,21 +3,53 @@
 import type { McpServer } from '@modelcontextprotocol/server'
 import {
   ResourceTemplate,
+  type RegisteredPrompt,
   type RegisteredTool,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 
-import { requireScopeNames } from './define.ts'
+import {
+  requireSchema,
+  requireScopeNames,
+  type ToolAnswer,
+  type ToolDefinition,
+} from './define.ts'
+import { prepareArguments, type PromptAnswer, type PromptDefinition } from './define-prompt.ts'
 import { isReservedName } from './reserved-names.ts'
-import { checkResult, guardSchema, isStandardSchema, trustSchema } from './schema.ts'
+import {
+  checkResult,
+  guardSchema,
+  prepareSchema,
+  trustSchema,
+  type OutputOf,
+  type ToolSchema,
+} from './schema.ts'
 
 /** The kinds of things code registers. */
 export type CodeKind = 'tool' | 'resource' | 'resource_template' | 'prompt'
 
-/** The official `McpServer`, plus scopes. */
+/** The official `McpServer`, plus scopes, and plus schemas that the official one does not take. */
 export type SupabaseMcpServer = McpServer & {
   /** The same server; what is registered through it exists only for callers who hold every one of these scopes. */
   withScopes(scopes: readonly string[]): SupabaseMcpServer
+  /** Also with a schema of zod 3, or a plain JSON Schema. */
+  registerTool<Input extends ToolSchema>(
+    name: string,
+    config: Partial<
+      Omit<ToolDefinition, 'name' | 'inputSchema' | 'scopes' | 'visibility' | 'pinned' | 'search'>
+    > & {
+      readonly inputSchema: Input
+    },
+    callback: (args: OutputOf<Input>) => ToolAnswer,
+  ): RegisteredTool
+  /** Also with a schema of zod 3, or a plain JSON Schema. */
+  registerPrompt<Args extends ToolSchema>(
+    name: string,
+    config: Omit<PromptDefinition, 'name' | 'argsSchema' | 'complete' | 'scopes'> & {
+      readonly argsSchema: Args
+    },
+    callback: (args: OutputOf<Args>) => PromptAnswer,
+  ): RegisteredPrompt
 }
 
 /** A handler of the application, seen as what all kinds of handlers have in common. */
@@ -31,6 +63,10 @@ export interface FacadeOptions {
   readonly admits: (registration: Registration) => boolean
   /** Puts the boundary around a handler: errors are worded, outcomes noted. */
   readonly wrap: <Callback extends AnyCallback>(registration: Registration, callback: Callback) => Callback
+  /** Adds to what a tool answered. */
+  readonly compose?: (name: string, answer: Awaited<ToolAnswer>) => Promise<Awaited<ToolAnswer>>
+  /** Hears of what cannot be offered. It is left out, and costs the others nothing. */
+  readonly report: (error: unknown) => void
 }
 
 /** One registration. */
@@ -49,7 +85,14 @@ export interface Facade {
 }
 
 /** Builds the facade of one request over one official server. */
-export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): Facade {
+export function createFacade({
+  server,
+  scopes,
+  admits,
+  wrap,
+  report,
+  compose = async (_name, answer) => answer,
+}: FacadeOptions): Facade {
   const tools = new Map<string, RegisteredTool>()
   const kinds = new Set<CodeKind>()
   // The official overloads infer the handler from the schema; both are the application's own here.
@@ -58,19 +101,33 @@ export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): F
     (...parameters: unknown[]) => unknown
   >
 
+  /** What is read here and cannot be read is left out. */
+  function readable<Ready>(read: () => Ready): Ready | undefined {
+    try {
+      return read()
+    } catch (error) {
+      report(error)
+      return undefined
+    }
+  }
+
   function registerTool(name: string, config: ToolConfig, callback: AnyCallback): RegisteredTool {
     const registration: Registration = { kind: 'tool', name }
-    // The names of the search belong to it, whatever the mode is: a tool of that name could not be called.
-    if (isReservedName(name) || !admits(registration)) return withheld<RegisteredTool>()
+    if (!admits(registration)) return withheld<RegisteredTool>()
+    const schemas = readable(() => readSchemas(name, config))
+    if (schemas === undefined) return withheld<RegisteredTool>()
     kinds.add('tool')
-    const { inputSchema, outputSchema } = config
-    const guarded = {
+    const { inputSchema, outputSchema } = schemas
+    const checked = {
       ...config,
-      ...(isStandardSchema(inputSchema) ? { inputSchema: guardSchema(inputSchema) } : {}),
-      ...(isStandardSchema(outputSchema) ? { outputSchema: trustSchema(outputSchema) } : {}),
+      ...(inputSchema === undefined ? {} : { inputSchema: guardSchema(inputSchema) }),
+      ...(outputSchema === undefined ? {} : { outputSchema: trustSchema(outputSchema) }),
     }
-    const checked = isStandardSchema(outputSchema) ? checkedBy(outputSchema, callback) : callback
-    const tool = official.registerTool(name, guarded, wrap(registration, checked)) as RegisteredTool
+    const answer: AnyCallback = async (...parameters) => {
+      const result = (await callback(...parameters)) as Awaited<ToolAnswer>
+      return compose(name, outputSchema === undefined ? result : await checkResult(outputSchema, result))
+    }
+    const tool = official.registerTool(name, checked, wrap(registration, answer)) as RegisteredTool
     tools.set(name, tool)
     return tool
   }
@@ -89,11 +146,21 @@ export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): F
     return official.registerResource(name, target, config, wrap(registration, callback))
   }
 
-  function registerPrompt(name: string, config: object, callback: AnyCallback): unknown {
+  function registerPrompt(name: string, config: PromptConfig, callback: AnyCallback): unknown {
     const registration: Registration = { kind: 'prompt', name }
     if (!admits(registration)) return withheld()
+    const { argsSchema } = config
+    const ready =
+      argsSchema === undefined
+        ? {}
+        : readable(() => ({
+            argsSchema: requireSchema(`registerPrompt ${name}`, 'argsSchema', () =>
+              prepareArguments(argsSchema),
+            ),
+          }))
+    if (ready === undefined) return withheld()
     kinds.add('prompt')
-    return official.registerPrompt(name, config, wrap(registration, callback))
+    return official.registerPrompt(name, { ...config, ...ready }, wrap(registration, callback))
   }
 
   /** Listing and completion run the application's code too. */
@@ -138,10 +205,28 @@ interface ToolConfig {
   readonly outputSchema?: unknown
 }
 
-/** The same handler, whose result has to fit. */
-function checkedBy(schema: StandardSchemaWithJSON, callback: AnyCallback): AnyCallback {
-  return async (...parameters) =>
-    checkResult(schema, (await callback(...parameters)) as Awaited<ReturnType<typeof checkResult>>)
+interface PromptConfig {
+  readonly argsSchema?: unknown
+}
+
+interface ReadSchemas {
+  readonly inputSchema: StandardSchemaWithJSON | undefined
+  readonly outputSchema: StandardSchemaWithJSON | undefined
+}
+
+function readSchemas(name: string, { inputSchema, outputSchema }: ToolConfig): ReadSchemas {
+  const where = `registerTool ${name}`
+  if (isReservedName(name)) throw new TypeError(`${where}: the name belongs to the search of Chumbo.`)
+  const read = (
+    option: string,
+    schema: unknown,
+    side: 'input' | 'output',
+  ): StandardSchemaWithJSON | undefined =>
+    schema === undefined ? undefined : requireSchema(where, option, () => prepareSchema(schema, side))
+  return {
+    inputSchema: read('inputSchema', inputSchema, 'input'),
+    outputSchema: read('outputSchema', outputSchema, 'output'),
+  }
 }
 
 /** The handle of something that does not exist in this request: it can be told anything. */

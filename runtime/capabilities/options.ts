@@ -8,12 +8,18 @@ import type { CatalogCache } from '../gate/catalog-cache.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { ReceiptQueue } from '../receipts.ts'
 import type { CodeCatalog } from './code-catalog.ts'
+import type { ResultMiddleware } from '../results/middleware.ts'
 import type { DefinedTool } from './define.ts'
+import type { DefinedPrompt } from './define-prompt.ts'
+import type { DefinedResource } from './define-resource.ts'
 import type { SupabaseMcpServer } from './facade.ts'
 
 /** What an application offers from code. */
 export interface CodeOptions {
   readonly tools: readonly DefinedTool[]
+  readonly resources: readonly DefinedResource[]
+  readonly prompts: readonly DefinedPrompt[]
+  readonly resultMiddleware: readonly ResultMiddleware[]
   readonly register?:
     ((server: SupabaseMcpServer, ctx: SupabaseMcpContext) => void | Promise<void>) | undefined
   /** Scopes to use instead of those the database names. */

@@ -1,4 +1,4 @@
-// runtime/capabilities/schema.ts — JSON Schema of a Standard Schema, converted once per schema object.
+// runtime/capabilities/schema.ts — what an application gives as a schema, as a Standard Schema that clients accept.
 
 import {
   isInputRequiredResult,
@@ -6,26 +6,140 @@ import {
   type InputRequiredResult,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
+import { toJSONSchema, z } from 'zod'
 
-type JsonSchema = Record<string, unknown>
+import { acceptSchema } from './accepted-schema.ts'
+import { fromPlainSchema, isPlainSchema } from './plain-schema.ts'
+import type { JsonSchema } from './schema-merge.ts'
+import { fromZod3, fromZod3Shape, isZod3, type Zod3Schema } from './zod3.ts'
 
-/** Converting costs 60 to 80 µs a schema and the SDK repeats it on every list, so the result is kept with the object. */
-const converted = { input: new WeakMap<object, JsonSchema>(), output: new WeakMap<object, JsonSchema>() }
-
-/** Whether a value is a schema that can also show itself as JSON Schema; zod 4 is one. */
-export function isStandardSchema(value: unknown): value is StandardSchemaWithJSON {
-  if (typeof value !== 'object' || value === null || !('~standard' in value)) return false
-  const standard = value['~standard'] as Partial<StandardSchemaWithJSON['~standard']>
-  return typeof standard.validate === 'function' && typeof standard.jsonSchema?.input === 'function'
+/** A JSON Schema written by hand. Its arguments reach the handler as an object of unknown values. */
+export interface PlainSchema {
+  readonly type: string
+  readonly [keyword: string]: unknown
 }
 
-/** The JSON Schema a client is shown. Build schemas at module scope: one built per request is converted per request. */
-export function toJsonSchema(schema: StandardSchemaWithJSON, side: 'input' | 'output'): JsonSchema {
-  const known = converted[side].get(schema)
+/** As much of a schema of zod 4, `zod/mini` included, as its type tells. */
+interface Zod4Schema {
+  readonly _zod: { readonly output: unknown }
+}
+
+/** What serves as a schema: a Standard Schema with JSON Schema, zod 4 or 3, or a plain JSON Schema. */
+export type ToolSchema = StandardSchemaWithJSON | Zod4Schema | Zod3Schema | PlainSchema
+
+/** What a handler gets from a schema. */
+export type OutputOf<Schema> = Schema extends StandardSchemaWithJSON
+  ? StandardSchemaWithJSON.InferOutput<Schema>
+  : Schema extends Zod4Schema
+    ? Schema['_zod']['output']
+    : Schema extends Zod3Schema<infer Output>
+      ? Output
+      : Readonly<Record<string, unknown>>
+
+type Side = 'input' | 'output'
+
+/** Reading a schema costs up to 80 µs and is asked for on every list, so the outcome is kept with the object. */
+const prepared = {
+  input: new WeakMap<object, StandardSchemaWithJSON>(),
+  output: new WeakMap<object, StandardSchemaWithJSON>(),
+}
+
+/**
+ * The schema as every part of the runtime uses it: it validates as it was written, and shows itself in the subset that
+ * clients accept. Build schemas at module scope: one built per request is read per request.
+ *
+ * An output schema that describes something else than an object shows, and returns, an object with it as `result`.
+ *
+ * @throws {TypeError} saying why it is no schema, or cannot be shown.
+ */
+export function prepareSchema(schema: unknown, side: Side): StandardSchemaWithJSON {
+  const isObject = (typeof schema === 'object' && schema !== null) || typeof schema === 'function'
+  if (!isObject)
+    throw new TypeError(`it is ${schema === null ? 'null' : `a ${typeof schema}`} and not a schema`)
+  const known = prepared[side].get(schema)
   if (known !== undefined) return known
-  const json: JsonSchema = { ...schema['~standard'].jsonSchema[side]({ target: 'draft-2020-12' }) }
-  converted[side].set(schema, json)
-  return json
+  const standard = toStandard(schema)
+  const { schema: json, isWrapped } = acceptSchema(show(standard, side), side)
+  const { validate, vendor } = standard['~standard']
+  const shown = (): Record<string, unknown> => json
+  const ready: StandardSchemaWithJSON = {
+    '~standard': {
+      version: 1,
+      vendor,
+      jsonSchema: { input: shown, output: shown },
+      validate: isWrapped ? wrapping(validate) : validate,
+    },
+  }
+  prepared[side].set(schema, ready)
+  // Preparing what is prepared changes nothing.
+  prepared[side].set(ready, ready)
+  return ready
+}
+
+/** The JSON Schema a client is shown. */
+export function toJsonSchema(schema: unknown, side: Side): JsonSchema {
+  return prepareSchema(schema, side)['~standard'].jsonSchema[side]({ target: 'draft-2020-12' })
+}
+
+function show({ '~standard': { jsonSchema } }: StandardSchemaWithJSON, side: Side): JsonSchema {
+  try {
+    return jsonSchema[side]({ target: 'draft-2020-12' })
+  } catch (cause) {
+    throw new TypeError(cause instanceof Error ? cause.message : 'it cannot be shown as JSON Schema', {
+      cause,
+    })
+  }
+}
+
+function toStandard(schema: object): StandardSchemaWithJSON {
+  if (isZod3(schema)) return fromZod3(schema)
+  if ('~standard' in schema) {
+    const { vendor, validate, jsonSchema } = schema['~standard'] as Partial<
+      StandardSchemaWithJSON['~standard']
+    >
+    if (typeof validate === 'function') {
+      if (typeof jsonSchema?.input === 'function') return schema as StandardSchemaWithJSON
+      // `zod/mini`, and zod 4 before 4.2, validate and leave showing to a function beside them.
+      if ('_zod' in schema) return withZodConverter(schema as unknown as z.ZodType)
+      throw new TypeError(
+        `it is a schema of ${vendor ?? 'a library'} that does not show itself as JSON Schema`,
+      )
+    }
+  }
+  if (Object.getPrototypeOf(schema) === Object.prototype || Object.getPrototypeOf(schema) === null) {
+    const values = Object.values(schema) as unknown[]
+    if (values.length > 0 && values.every(isZod3)) return fromZod3Shape(schema as Record<string, Zod3Schema>)
+    if (
+      values.length > 0
+      && values.every((value) => typeof value === 'object' && value !== null && '_zod' in value)
+    )
+      return z.object(schema as z.ZodRawShape)
+    if (isPlainSchema(schema)) return fromPlainSchema(schema)
+  }
+  throw new TypeError(
+    'it is no schema: give a zod schema, a Standard Schema with JSON Schema, or a JSON Schema',
+  )
+}
+
+function withZodConverter(schema: z.ZodType): StandardSchemaWithJSON {
+  const show = (io: Side) => (): Record<string, unknown> => ({ ...toJSONSchema(schema, { io }) })
+  const { validate } = schema['~standard']
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'zod',
+      validate,
+      jsonSchema: { input: show('input'), output: show('output') },
+    },
+  }
+}
+
+/** The same check, whose value goes out as the property `result`. */
+function wrapping(validate: Standard['validate']): Standard['validate'] {
+  return async (value, options) => {
+    const checked = await validate(value, options)
+    return checked.issues === undefined ? { value: { result: checked.value } } : checked
+  }
 }
 
 /** What a rejected value is carried as, from the schema to the handler's wrapper. */
@@ -64,6 +178,7 @@ export function guardSchema(schema: StandardSchemaWithJSON): StandardSchemaWithJ
     }
   })
   guarded.set(schema, guard)
+  prepared.input.set(guard, guard)
   return guard
 }
 
@@ -89,6 +204,7 @@ export function trustSchema(schema: StandardSchemaWithJSON): StandardSchemaWithJ
   if (known !== undefined) return known
   const trust = withValidation(schema, (value) => ({ value }))
   trusted.set(schema, trust)
+  prepared.output.set(trust, trust)
   return trust
 }
 

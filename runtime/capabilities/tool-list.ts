@@ -29,7 +29,10 @@ export async function serveToolList(
   cursor: string | undefined,
   { cache, mayKeep, list }: ToolListOptions,
 ): Promise<ListToolsResult> {
-  const after = cursor === undefined ? undefined : decodeCursor(cursor)
+  const place = cursor === undefined ? undefined : decodeCursor(cursor)
+  // Rows come first, then code without a row; behind the rows, they are asked for only to be filtered by.
+  const afterCode = place?.startsWith('+') === true ? place.slice(1) : undefined
+  const after = afterCode === undefined ? place : undefined
   let description = await list(after, cache.revision(), 1)
   // The cache may hold another page of this revision than the one asked for.
   if (description?.answer.entries?.some((entry) => cache.definition(entry) === undefined) === true) {
@@ -39,8 +42,8 @@ export async function serveToolList(
   const { answer, facade } = description
 
   const isSearched = answer.server?.catalog_mode === 'search'
-  const tools: Definition[] = isSearched && after === undefined ? [...searchDefinitions] : []
-  for (const entry of answer.entries ?? []) {
+  const tools: Definition[] = isSearched && place === undefined ? [...searchDefinitions] : []
+  for (const entry of (afterCode === undefined ? answer.entries : undefined) ?? []) {
     const definition = cache.definition(entry)
     // A row whose handler this program does not have cannot run, so it is not offered.
     if (
@@ -50,20 +53,37 @@ export async function serveToolList(
       tools.push(definition)
     }
   }
+  let next = afterCode === undefined && answer.next != null ? answer.next : undefined
   // What has no row is in no index either: where the catalog is searched, `chumbo sync` makes code findable.
-  if (answer.next == null && !isSearched) {
-    const withoutRow = [...facade.tools].filter(
-      ([name, tool]) => tool.enabled && answer.code?.[name] === undefined,
-    )
-    tools.push(...withoutRow.map(([name, tool]) => describeTool(name, tool)).sort(byName))
+  if (next === undefined && !isSearched) {
+    const withoutRow = [...facade.tools]
+      .filter(([name, tool]) => tool.enabled && answer.code?.[name] === undefined && name > (afterCode ?? ''))
+      .map(([name, tool]) => describeTool(name, tool))
+      .sort(byName)
+    const page = withinPage(withoutRow)
+    tools.push(...page)
+    if (page.length < withoutRow.length) next = `+${page.at(-1)?.name}`
   }
   return {
     // Rows were checked when they were registered, and code when it was converted.
     tools: tools as unknown as ListToolsResult['tools'],
-    ...(answer.next == null ? {} : { nextCursor: encodeCursor(answer.next) }),
+    ...(next === undefined ? {} : { nextCursor: encodeCursor(next) }),
     // How long a change may go unnoticed by a client that keeps lists. Private is what the SDK says unless told otherwise.
     ...(!mayKeep || answer.server == null ? {} : { ttlMs: answer.server.cache_seconds * 1_000 }),
   }
+}
+
+/** Most characters of tools without a row in one page. One alone has at most two schemas of 64 KiB and its words. */
+const longestPage = 1_048_576
+
+/** The tools of one page, at least one. */
+function withinPage(tools: readonly Definition[]): readonly Definition[] {
+  let length = 0
+  const end = tools.findIndex((tool, index) => {
+    length += JSON.stringify(tool).length
+    return index > 0 && length > longestPage
+  })
+  return end === -1 ? tools : tools.slice(0, end)
 }
 
 function describeTool(name: string, tool: RegisteredTool): Definition {
@@ -93,7 +113,7 @@ function encodeCursor(name: string): string {
 function decodeCursor(cursor: string): string {
   try {
     const name = atob(cursor)
-    if (/^[A-Za-z0-9_-]{1,64}$/.test(name)) return name
+    if (/^\+?[A-Za-z0-9_-]{1,64}$/.test(name)) return name
   } catch {
     // Not base64: refused below like any other cursor that is not ours.
   }
