@@ -454,7 +454,8 @@ declare
   v_list regprocedure;
   v_run jsonb := '{}';
   v_parameters jsonb;
-  v_contents record;
+  v_query text;
+  v_mime_type text := case when content is not null then 'text/plain' else 'application/octet-stream' end;
   v_content jsonb;
   v_problem text;
   v_id bigint;
@@ -511,8 +512,10 @@ begin
       perform chumbo.refuse_uri(register_resource.uri, format('has a variable that %s does not take: %s.', v_target, v_problem));
     end if;
     perform chumbo.warn_of_target(v_target, strict);
-    v_contents := chumbo.describe_contents(v_target, register_resource.row_cap, v_uri.is_template);
-    v_run := chumbo.borrow(v_target, (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p), v_contents.query);
+    select d.query, d.mime_type
+    into v_query, v_mime_type
+    from chumbo.describe_contents(v_target, register_resource.row_cap, v_uri.is_template) as d;
+    v_run := chumbo.borrow(v_target, (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p), v_query);
   elsif content is not null then
     v_content := jsonb_build_object('text', register_resource.content);
   else
@@ -546,7 +549,7 @@ begin
     v_server_id, v_kind, v_name, register_resource.title,
     coalesce(register_resource.description, chumbo.target_description(v_target)), coalesce(register_resource.annotations, '{}'),
     register_resource.meta, register_resource.icons, register_resource.uri,
-    coalesce(register_resource.mime_type, v_contents.mime_type, case when content is not null then 'text/plain' when blob is not null then 'application/octet-stream' end),
+    coalesce(register_resource.mime_type, v_mime_type),
     register_resource.scopes, coalesce(v_run ->> 'handler', 'static'),
     v_run ->> 'target', v_run ->> 'target_schema', v_run ->> 'target_name', v_run -> 'parameters', v_run ->> 'result_shape', v_run ->> 'result_query',
     -- Reading changes nothing: a read-only transaction holds every function to that.
@@ -1016,6 +1019,7 @@ declare
   v_arguments jsonb;
   v_run record;
   v_contents jsonb;
+  v_count integer;
   v_outcome text := 'ok';
   v_error jsonb;
 begin
@@ -1047,6 +1051,7 @@ begin
       v_outcome := v_run.outcome;
       v_error := v_run.error;
       v_contents := v_run.answer -> 'value';
+      v_count := v_run.row_count;
     end if;
     -- Nothing there, nothing the caller may see, and a variable that cannot be what the function takes: one answer, or ids
     -- could be guessed.
@@ -1071,7 +1076,7 @@ begin
 
   perform chumbo.write_receipt(
     server, coalesce(v_match.kind, 'resource'), coalesce(v_match.name, ''), request, v_outcome, v_error ->> 'code',
-    coalesce((v_run.answer ->> 'count')::integer, jsonb_array_length(v_contents), 0), octet_length(v_contents::text),
+    coalesce(v_count, jsonb_array_length(v_contents), 0), octet_length(v_contents::text),
     coalesce(v_contents @? '$[*]._meta."dev.chumbo/truncated"', false),
     round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), null);
 
@@ -1378,6 +1383,6 @@ revoke all on function public.chumbo_list(text, text, jsonb) from public, anon, 
 grant execute on function public.chumbo_list(text, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (18, 'resources', '0000000000000000000000000000000000000000000000000000000000000000') -- chumbo.installed
+values (18, 'resources', 'de07f4fd73bac3f20e629fd6ce4abeef2c80d86ff701508a58a3dc350e23754e') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
