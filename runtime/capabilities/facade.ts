@@ -3,6 +3,9 @@
 import type { McpServer } from '@modelcontextprotocol/server'
 import {
   ResourceTemplate,
+  type RegisteredPrompt,
+  type RegisteredResource,
+  type RegisteredResourceTemplate,
   type RegisteredTool,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
@@ -45,12 +48,19 @@ export interface Registration {
 export interface Facade {
   readonly server: SupabaseMcpServer
   readonly tools: ReadonlyMap<string, RegisteredTool>
+  /** By URI. */
+  readonly resources: ReadonlyMap<string, RegisteredResource>
+  readonly templates: ReadonlyMap<string, RegisteredResourceTemplate>
+  readonly prompts: ReadonlyMap<string, RegisteredPrompt>
   readonly kinds: ReadonlySet<CodeKind>
 }
 
 /** Builds the facade of one request over one official server. */
 export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): Facade {
   const tools = new Map<string, RegisteredTool>()
+  const resources = new Map<string, RegisteredResource>()
+  const templates = new Map<string, RegisteredResourceTemplate>()
+  const prompts = new Map<string, RegisteredPrompt>()
   const kinds = new Set<CodeKind>()
   // The official overloads infer the handler from the schema; both are the application's own here.
   const official = server as unknown as Record<
@@ -86,14 +96,19 @@ export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): F
     if (!admits(registration)) return withheld()
     kinds.add(kind)
     const target = typeof uri === 'string' ? uri : wrapTemplate(registration, uri)
-    return official.registerResource(name, target, config, wrap(registration, callback))
+    const resource = official.registerResource(name, target, config, wrap(registration, callback))
+    if (typeof uri === 'string') resources.set(uri, resource as RegisteredResource)
+    else templates.set(name, resource as RegisteredResourceTemplate)
+    return resource
   }
 
   function registerPrompt(name: string, config: object, callback: AnyCallback): unknown {
     const registration: Registration = { kind: 'prompt', name }
     if (!admits(registration)) return withheld()
     kinds.add('prompt')
-    return official.registerPrompt(name, config, wrap(registration, callback))
+    const prompt = official.registerPrompt(name, config, wrap(registration, callback))
+    prompts.set(name, prompt as RegisteredPrompt)
+    return prompt
   }
 
   /** Listing and completion run the application's code too. */
@@ -130,7 +145,7 @@ export function createFacade({ server, scopes, admits, wrap }: FacadeOptions): F
     }) as SupabaseMcpServer
   }
 
-  return { server: scoped([]), tools, kinds }
+  return { server: scoped([]), tools, resources, templates, prompts, kinds }
 }
 
 interface ToolConfig {

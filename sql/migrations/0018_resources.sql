@@ -26,13 +26,18 @@ alter table chumbo.capabilities drop constraint if exists capabilities_cache_ttl
 alter table chumbo.capabilities add constraint capabilities_cache_ttl_ms_is_bounded check (cache_ttl_ms between 0 and 86400000);
 alter table chumbo.capabilities drop constraint if exists capabilities_static_has_content;
 alter table chumbo.capabilities add constraint capabilities_static_has_content check (handler <> 'static' or kind = 'tool' or content is not null);
--- Rows of code are left out: a program keeps its own URIs apart, and rows of an earlier version must stay as they are.
+-- Rows of code are left out: a program keeps its own URIs apart, and rows of an earlier version must stay as they are. Not
+-- concurrently: the table holds one row a capability, and a file is one transaction.
+-- squawk-ignore require-concurrent-index-creation
 create unique index if not exists capabilities_server_id_uri_idx on chumbo.capabilities (server_id, uri)
   where kind = 'resource' and handler <> 'typescript';
+-- squawk-ignore require-concurrent-index-creation
 create unique index if not exists capabilities_server_id_uri_prefix_uri_pattern_idx
   on chumbo.capabilities (server_id, uri_prefix, uri_pattern, uri_query)
   where kind = 'resource_template' and handler <> 'typescript';
+-- squawk-ignore require-concurrent-index-creation
 create index if not exists capabilities_server_id_listing_idx on chumbo.capabilities (server_id, name) where listing is not null;
+-- squawk-ignore require-concurrent-index-creation
 create index if not exists capabilities_server_id_completions_idx on chumbo.capabilities (server_id) where completions is not null;
 
 create or replace function chumbo.percent_decode(value text)
@@ -603,7 +608,8 @@ begin
   for v_parameter in select p from jsonb_array_elements(parameters) as p where given ? (p ->> 'name') loop
     v_text := given ->> (v_parameter ->> 'name');
     -- A form that was left empty: only a text can be meant by it.
-    continue when v_text = '' and v_parameter ->> 'kind' <> 'string' and not (v_parameter ->> 'required')::boolean;
+    continue when v_text = '' and not (v_parameter ->> 'required')::boolean
+      and v_parameter ->> 'type' not in ('text', 'character varying', 'character', 'citext', 'name');
 
     begin
       v_arguments := v_arguments || jsonb_build_object(v_parameter ->> 'name',
@@ -1290,7 +1296,7 @@ begin
     v_run := chumbo.attempt(v_template, v_target, '{}', request);
     if v_run.outcome = 'ok' then
       -- Each URI once, and only those that lead back to this template: anything else could not be read as what it is listed as.
-      select coalesce(jsonb_agg(e.entry order by e.place), '[]')
+      select coalesce(jsonb_agg(jsonb_build_object('name', v_template.name, 'definition', e.entry) order by e.place), '[]')
       into v_listed
       from (
         select jsonb_strip_nulls(jsonb_build_object('name', coalesce(e.value ->> 'name', e.value ->> 'uri'), 'mimeType', v_template.mime_type)) || e.value as entry,
@@ -1313,7 +1319,8 @@ begin
 end;
 $$;
 comment on function chumbo.list_templates(chumbo.servers, text[], text, integer, jsonb) is
-  'What the listing functions of templates name for this caller, run as the caller: {listed, next}. One that fails is left out and logged.';
+  'What the listing functions of templates name for this caller, run as the caller: {listed: [{name of the template, definition}], next}. '
+  'One that fails is left out and logged.';
 revoke all on function chumbo.list_templates(chumbo.servers, text[], text, integer, jsonb) from public, anon, authenticated;
 grant execute on function chumbo.list_templates(chumbo.servers, text[], text, integer, jsonb) to service_role, chumbo_runtime;
 
@@ -1383,6 +1390,6 @@ revoke all on function public.chumbo_list(text, text, jsonb) from public, anon, 
 grant execute on function public.chumbo_list(text, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (18, 'resources', 'de07f4fd73bac3f20e629fd6ce4abeef2c80d86ff701508a58a3dc350e23754e') -- chumbo.installed
+values (18, 'resources', 'db9b212c8e27d53b964dd8c0f3913e905b38a4cb8483c155e60d38932ad34ab4') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
