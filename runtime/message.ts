@@ -44,7 +44,9 @@ export function createMessageReader({ digest }: { readonly digest: Digest }): Me
       const args = isCall ? attempt(() => canonicalJson(argumentsOf(exact()))) : {}
       // A name nothing could be registered under is unknown before anybody is asked, and is kept nowhere.
       const isNamed = isCall || method === 'prompts/get'
-      const unstorable = findUnstorable(isNamed ? argumentsOf(message) : writtenIn(method, params))
+      const unstorable = isNamed
+        ? findUnstorable(argumentsOf(message))
+        : findUnstorable(writtenIn(method, params)) && { code: 'unknown_capability' }
       const name =
         typeof params['name'] === 'string' && possibleName.test(params['name']) ? params['name'] : ''
       const unknown: GateError | undefined =
@@ -84,7 +86,7 @@ function partsOf(message: unknown): {
   return { method: typeof method === 'string' ? method : '', params: isRecord(params) ? params : {} }
 }
 
-/** What a client wrote itself into a message that is no call. */
+/** What a client wrote itself into a message that names nothing. */
 function writtenIn(
   method: string,
   { uri, ref, argument, context }: Readonly<Record<string, unknown>>,

@@ -1,9 +1,10 @@
 // runtime/capabilities/resources.ts — a read that a row answers: one round trip, no SDK registration.
 
-import type { McpServer, ReadResourceResult } from '@modelcontextprotocol/server'
+import type { McpServer, ReadResourceResult, ServerContext } from '@modelcontextprotocol/server'
 
 import type { ReadAnswer } from '../gate/gate.ts'
 import { newServer } from './assemble.ts'
+import { cacheHint } from './cache-hint.ts'
 import type { Exchange } from './exchange.ts'
 import type { ServeOptions } from './options.ts'
 import { askRow, guarded, settle, type Timeout } from './row-answer.ts'
@@ -30,10 +31,10 @@ export function resourceServer(
 ): McpServer {
   const server = newServer(options, null)
   server.server.registerCapabilities({ resources: { listChanged: false } })
-  server.server.setRequestHandler('resources/read', () =>
+  server.server.setRequestHandler('resources/read', (_request, ctx) =>
     guarded(exchange, async () => {
       const given = answer ?? (await readRow(exchange, options, { mayBeCode: false }))
-      return toResult(settle(given, { kind: 'resource', name: '' }, { exchange, options }))
+      return toResult(settle(given, { kind: 'resource', name: '' }, { exchange, options }), ctx)
     }),
   )
   return server
@@ -43,11 +44,10 @@ export function uriOf({ params }: Exchange): string {
   return typeof params['uri'] === 'string' ? params['uri'] : ''
 }
 
-function toResult({ contents, cache_ttl_ms: ttlMs }: ReadAnswer): ReadResourceResult {
+function toResult({ contents, cache_ttl_ms: ttlMs }: ReadAnswer, ctx: ServerContext): ReadResourceResult {
   return {
     // The gate has checked what the type of the protocol asks: each has a URI, and a text or a blob.
     contents: (contents ?? []) as ReadResourceResult['contents'],
-    // What a caller reads is theirs alone, however long it keeps.
-    ...(ttlMs == null ? {} : { ttlMs, cacheScope: 'private' }),
+    ...cacheHint(ttlMs, ctx),
   }
 }

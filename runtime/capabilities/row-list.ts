@@ -11,6 +11,7 @@ import type {
 
 import type { EnterAnswer, ListedKind } from '../gate/gate.ts'
 import { newServer } from './assemble.ts'
+import { cacheHint } from './cache-hint.ts'
 import type { CodeCatalog } from './code-catalog.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { describeAll, type Description } from './describe.ts'
@@ -76,7 +77,7 @@ async function page(
   return {
     [key]: [...rows, ...code],
     ...(answer.next == null ? {} : { nextCursor: encodeCursor(answer.next) }),
-    ...(answer.server == null ? {} : { ttlMs: answer.server.cache_seconds * 1000, cacheScope: 'private' }),
+    ...cacheHint(answer.server == null ? null : answer.server.cache_seconds * 1000, ctx),
   }
 }
 

@@ -1390,6 +1390,6 @@ revoke all on function public.chumbo_list(text, text, jsonb) from public, anon, 
 grant execute on function public.chumbo_list(text, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (18, 'resources', 'db9b212c8e27d53b964dd8c0f3913e905b38a4cb8483c155e60d38932ad34ab4') -- chumbo.installed
+values (18, 'resources', 'd40bb0aa953433a4915076286e2ccdd91687ab0f4398fd3c10402f4ce8b8c4e1') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
