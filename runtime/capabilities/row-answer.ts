@@ -54,8 +54,8 @@ export function settle<Answer extends RowAnswer>(
   answer: Answer | Timeout,
   { kind, name, notFound }: Asked,
   { exchange, options }: { readonly exchange: Exchange; readonly options: ServeOptions },
-): Extract<Answer, { readonly outcome: 'ok' }> | Answer {
-  if (answer.outcome === 'ok') return answer as Answer
+): Answer {
+  if (answer.outcome === 'ok') return answer
   const error = answer.error ?? { code: 'tool_failed' }
   // Only a refusal is the gate's own word. A body may raise any slug, and must not be taken for the gate.
   if (answer.outcome === 'refused') {

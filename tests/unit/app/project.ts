@@ -286,7 +286,8 @@ function answerRow(
   { rpc, body, facts }: { rpc: string; body: Record<string, unknown>; facts: Record<string, unknown> },
 ): unknown {
   const reference = body['reference'] as Record<string, unknown> | undefined
-  const uri = String(body['uri'] ?? reference?.['uri'] ?? '')
+  const given = body['uri'] ?? reference?.['uri']
+  const uri = typeof given === 'string' ? given : ''
   const name = body['name'] ?? reference?.['name']
   const isAsked = (row: Row): boolean =>
     row.says !== undefined
