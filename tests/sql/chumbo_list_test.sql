@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_list_test.sql — chumbo_list: lists end, name nothing twice, and equal what the caller can read.
 begin;
 \ir support/people.psql
-select plan(33);
+select plan(34);
 \ir support/runtime.psql
 
 select function_privs_are('public', 'chumbo_list', array['text', 'text', 'jsonb'], role, array[]::text[], role || ' may not list')
@@ -122,6 +122,10 @@ select tests.act_as_owner();
 drop function demo.notes();
 select tests.act_as_runtime();
 select is(tests.names(tests.list('alice', 'resource', '{"after": "@nota"}')), 'app://strays/1 app://strays/2 | → @zt18', 'a list whose function is gone is left out');
+select tests.act_as_owner();
+drop function demo.note(text);
+select tests.act_as_runtime();
+select is(tests.names(tests.list('alice', 'resource', '{"after": "@nota"}')), '→ @zt18', 'and so is one whose resources nothing could read');
 select tests.act_as_owner();
 delete from auth.sessions where id = tests.session('bob');
 select tests.act_as_runtime();
