@@ -1,6 +1,6 @@
 // runtime/capabilities/resources.ts — a read that a row answers: one round trip, no SDK registration.
 
-import type { McpServer, ReadResourceResult, ServerContext } from '@modelcontextprotocol/server'
+import type { McpServer, ReadResourceResult } from '@modelcontextprotocol/server'
 
 import type { ReadAnswer } from '../gate/gate.ts'
 import { newServer } from './assemble.ts'
@@ -31,10 +31,10 @@ export function resourceServer(
 ): McpServer {
   const server = newServer(options, null)
   server.server.registerCapabilities({ resources: { listChanged: false } })
-  server.server.setRequestHandler('resources/read', (_request, ctx) =>
+  server.server.setRequestHandler('resources/read', () =>
     guarded(exchange, async () => {
       const given = answer ?? (await readRow(exchange, options, { mayBeCode: false }))
-      return toResult(settle(given, { kind: 'resource', name: '' }, { exchange, options }), ctx)
+      return toResult(settle(given, { kind: 'resource', name: '' }, { exchange, options }), exchange)
     }),
   )
   return server
@@ -44,10 +44,10 @@ export function uriOf({ params }: Exchange): string {
   return typeof params['uri'] === 'string' ? params['uri'] : ''
 }
 
-function toResult({ contents, cache_ttl_ms: ttlMs }: ReadAnswer, ctx: ServerContext): ReadResourceResult {
+function toResult({ contents, cache_ttl_ms: ttlMs }: ReadAnswer, exchange: Exchange): ReadResourceResult {
   return {
     // The gate has checked what the type of the protocol asks: each has a URI, and a text or a blob.
     contents: (contents ?? []) as ReadResourceResult['contents'],
-    ...cacheHint(ttlMs, ctx),
+    ...cacheHint(ttlMs, exchange),
   }
 }

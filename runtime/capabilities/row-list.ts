@@ -77,7 +77,7 @@ async function page(
   return {
     [key]: [...rows, ...code],
     ...(answer.next == null ? {} : { nextCursor: encodeCursor(answer.next) }),
-    ...cacheHint(answer.server == null ? null : answer.server.cache_seconds * 1000, ctx),
+    ...cacheHint(answer.server == null ? null : answer.server.cache_seconds * 1000, exchange),
   }
 }
 
