@@ -42,9 +42,11 @@ export function createMessageReader({ digest }: { readonly digest: Digest }): Me
       const key = isCall ? readKey(meta[idempotencyMetaKey], idempotencyHeader) : {}
       const argumentsOf = (value: unknown): unknown => partsOf(value).params['arguments'] ?? {}
       const args = isCall ? attempt(() => canonicalJson(argumentsOf(exact()))) : {}
-      const unstorable = isCall ? findUnstorable(argumentsOf(message)) : undefined
       // A name nothing could be registered under is unknown before anybody is asked, and is kept nowhere.
       const isNamed = isCall || method === 'prompts/get'
+      const unstorable = isNamed
+        ? findUnstorable(argumentsOf(message))
+        : findUnstorable(writtenIn(method, params)) && { code: 'unknown_capability' }
       const name =
         typeof params['name'] === 'string' && possibleName.test(params['name']) ? params['name'] : ''
       const unknown: GateError | undefined =
@@ -82,6 +84,15 @@ function partsOf(message: unknown): {
   if (!isRecord(message)) return { method: '', params: {} }
   const { method, params } = message
   return { method: typeof method === 'string' ? method : '', params: isRecord(params) ? params : {} }
+}
+
+/** What a client wrote itself into a message that names nothing. */
+function writtenIn(
+  method: string,
+  { uri, ref, argument, context }: Readonly<Record<string, unknown>>,
+): unknown {
+  if (method === 'resources/read') return { uri }
+  return method === 'completion/complete' ? { ref, argument, context } : undefined
 }
 
 type Read = { readonly value?: string; readonly error?: GateError }

@@ -211,18 +211,20 @@ interface GateRequest {
   readonly operation?: string
   readonly session_id?: string
   readonly rejection?: unknown
+  readonly may_be_code?: boolean
 }
 
 /** The answers of a database with no row in it: code is served as it is, and there is no SQL tool. */
 function answerGate(
   pathname: string,
-  { operation, session_id: sessionId = '', rejection }: GateRequest = {},
+  { operation, session_id: sessionId = '', rejection, may_be_code: mayBeCode }: GateRequest = {},
   scopesOf: ProjectOptions['scopesOf'],
 ): unknown {
   if (pathname.endsWith('/chumbo_finish')) return 1
   if (pathname.endsWith('/chumbo_servers')) return []
   if (rejection !== undefined) return { outcome: 'refused', error: rejection }
-  if (pathname.endsWith('/chumbo_call') || pathname.endsWith('/chumbo_search'))
+  if (mayBeCode === true) return { outcome: 'unmatched' }
+  if (/\/chumbo_(call|search|read|prompt|complete)$/.test(pathname))
     return { outcome: 'refused', error: { code: 'unknown_capability' }, revision: 1 }
   return {
     revision: 1,

@@ -111,7 +111,7 @@ export function createBoundary(
       return toolError(error, traceId)
     },
     refuse({ kind, name }, error) {
-      if (error == null || error.code === 'unknown_capability') {
+      if (error == null || error.code === 'unknown_capability' || error.code === 'resource_not_found') {
         throw kind === 'prompt'
           ? notFound(kind, name)
           : new ResourceNotFoundError(String(exchange.params['uri']))
@@ -206,7 +206,9 @@ function sqlStateSlug(code: string): string {
 function protocolFailure(error: GateError, traceId: string): ProtocolError {
   const [block] = toolError(error, traceId).content
   const message = block?.type === 'text' ? block.text : error.code
-  return new ProtocolError(ProtocolErrorCode.InternalError, message, { code: error.code, trace_id: traceId })
+  const code =
+    error.code === 'invalid_arguments' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
+  return new ProtocolError(code, message, { code: error.code, trace_id: traceId })
 }
 
 /** The protocol's own answer to a name that does not exist for this caller; word for word what the SDK says. */

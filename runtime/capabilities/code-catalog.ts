@@ -9,11 +9,16 @@ import type { CodeKind, Registration } from './facade.ts'
 export interface CodeCatalog {
   /** Takes a registration in; true when its name was not known. */
   readonly learn: (registration: Registration) => boolean
+  /** Notes that everything code registers for some caller has been heard of. */
+  readonly markComplete: () => void
+  readonly isComplete: () => boolean
   readonly names: (kinds: readonly CodeKind[]) => readonly string[]
   /** The resource whose URI or template a URI belongs to; the first registered wins. */
   readonly findResource: (uri: string) => Registration | undefined
   /** Lets a fault of the program be told, unless one of the same words was told before: it comes with every request. */
   readonly reportOnce: (error: unknown, report: () => void) => void
+  /** The template that is written like this. */
+  readonly findTemplate: (uriTemplate: string) => Registration | undefined
 }
 
 /** Most different faults that are told; code that words each anew is not told for ever. */
@@ -22,6 +27,7 @@ const mostFaults = 1_000
 export function createCodeCatalog(): CodeCatalog {
   const known = new Map<string, Registration>()
   const told = new Set<string>()
+  let isComplete = false
 
   return {
     reportOnce(error, report) {
@@ -36,7 +42,15 @@ export function createCodeCatalog(): CodeCatalog {
       if (isNew) known.set(key, registration)
       return isNew
     },
+    markComplete() {
+      isComplete = true
+    },
+    isComplete: () => isComplete,
     names: (kinds) => [...known.values()].filter(({ kind }) => kinds.includes(kind)).map(({ name }) => name),
+    findTemplate: (uriTemplate) =>
+      [...known.values()].find(
+        ({ uri }) => typeof uri === 'object' && uri.uriTemplate.toString() === uriTemplate,
+      ),
     findResource(uri) {
       const all = [...known.values()]
       return (

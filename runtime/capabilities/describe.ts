@@ -1,7 +1,7 @@
 // runtime/capabilities/describe.ts — what a caller may use: rows from the gate, and the registrations of code they allow.
 
 import { refusal, type ChumboError } from '../errors.ts'
-import type { EnterAnswer, GateError } from '../gate/gate.ts'
+import type { EnterAnswer, GateError, ListedKind } from '../gate/gate.ts'
 import { assemble, type BuiltFacade } from './assemble.ts'
 import { enter } from './enter.ts'
 import type { Exchange } from './exchange.ts'
@@ -33,16 +33,22 @@ export async function describeAll(
   kinds: readonly CodeKind[],
   options: ServeOptions,
   question: Question,
+  listed?: ListedKind | null,
 ): Promise<Description | undefined> {
   const { catalog } = options
   for (let round = 1; ; round += 1) {
     const asked = new Set(catalog.names(kinds))
-    const answer = await enter(exchange, options, {
-      ...question,
-      kind: kinds.join(','),
-      code_names: [...asked],
-      attempt: round === 1 ? question.attempt : uncounted,
-    })
+    const answer = await enter(
+      exchange,
+      options,
+      {
+        ...question,
+        kind: kinds.join(','),
+        code_names: [...asked],
+        attempt: round === 1 ? question.attempt : uncounted,
+      },
+      listed,
+    )
     if (answer === undefined) return undefined
     if (answer.outcome === 'refused') {
       // Anything shown instead would pass for what there is.
@@ -55,6 +61,7 @@ export async function describeAll(
       if (!asked.has(name)) news.add(name)
       return answer.code?.[name] ?? (asked.has(name) && answer.server?.unregistered !== 'refuse')
     })
+    catalog.markComplete()
     // A name seen for the first time may have a row that forbids it: ask once more, with that name.
     if (news.size === 0 || round === mostRounds) return { answer, facade }
   }

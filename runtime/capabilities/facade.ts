@@ -4,16 +4,13 @@ import type { McpServer } from '@modelcontextprotocol/server'
 import {
   ResourceTemplate,
   type RegisteredPrompt,
+  type RegisteredResource,
+  type RegisteredResourceTemplate,
   type RegisteredTool,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 
-import {
-  requireSchema,
-  requireScopeNames,
-  type ToolAnswer,
-  type ToolDefinition,
-} from './define.ts'
+import { requireSchema, requireScopeNames, type ToolAnswer, type ToolDefinition } from './define.ts'
 import { prepareArguments, type PromptAnswer, type PromptDefinition } from './define-prompt.ts'
 import { isReservedName } from './reserved-names.ts'
 import {
@@ -81,6 +78,10 @@ export interface Registration {
 export interface Facade {
   readonly server: SupabaseMcpServer
   readonly tools: ReadonlyMap<string, RegisteredTool>
+  /** By URI. */
+  readonly resources: ReadonlyMap<string, RegisteredResource>
+  readonly templates: ReadonlyMap<string, RegisteredResourceTemplate>
+  readonly prompts: ReadonlyMap<string, RegisteredPrompt>
   readonly kinds: ReadonlySet<CodeKind>
 }
 
@@ -94,6 +95,9 @@ export function createFacade({
   compose = async (_name, answer) => answer,
 }: FacadeOptions): Facade {
   const tools = new Map<string, RegisteredTool>()
+  const resources = new Map<string, RegisteredResource>()
+  const templates = new Map<string, RegisteredResourceTemplate>()
+  const prompts = new Map<string, RegisteredPrompt>()
   const kinds = new Set<CodeKind>()
   // The official overloads infer the handler from the schema; both are the application's own here.
   const official = server as unknown as Record<
@@ -143,7 +147,10 @@ export function createFacade({
     if (!admits(registration)) return withheld()
     kinds.add(kind)
     const target = typeof uri === 'string' ? uri : wrapTemplate(registration, uri)
-    return official.registerResource(name, target, config, wrap(registration, callback))
+    const resource = official.registerResource(name, target, config, wrap(registration, callback))
+    if (typeof uri === 'string') resources.set(uri, resource as RegisteredResource)
+    else templates.set(name, resource as RegisteredResourceTemplate)
+    return resource
   }
 
   function registerPrompt(name: string, config: PromptConfig, callback: AnyCallback): unknown {
@@ -160,7 +167,9 @@ export function createFacade({
           }))
     if (ready === undefined) return withheld()
     kinds.add('prompt')
-    return official.registerPrompt(name, { ...config, ...ready }, wrap(registration, callback))
+    const prompt = official.registerPrompt(name, { ...config, ...ready }, wrap(registration, callback))
+    prompts.set(name, prompt as RegisteredPrompt)
+    return prompt
   }
 
   /** Listing and completion run the application's code too. */
@@ -197,7 +206,7 @@ export function createFacade({
     }) as SupabaseMcpServer
   }
 
-  return { server: scoped([]), tools, kinds }
+  return { server: scoped([]), tools, resources, templates, prompts, kinds }
 }
 
 interface ToolConfig {

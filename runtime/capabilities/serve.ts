@@ -6,12 +6,16 @@ import type { EnterAnswer } from '../gate/gate.ts'
 import { toChumboError } from '../request/respond.ts'
 import { assemble, newServer } from './assemble.ts'
 import { closeReceipt, createBoundary } from './boundary.ts'
+import { completeNothing, completeRow, completionServer } from './completion.ts'
 import { describeAll, uncounted } from './describe.ts'
 import { enter } from './enter.ts'
 import type { Exchange } from './exchange.ts'
 import type { CodeKind, Registration } from './facade.ts'
 import type { ServeOptions } from './options.ts'
+import { promptServer } from './prompts.ts'
 import { isReservedName } from './reserved-names.ts'
+import { readRow, resourceServer, uriOf } from './resources.ts'
+import { listServer } from './row-list.ts'
 import { serveSearch } from './search.ts'
 import { serveSqlCall } from './sql-tool.ts'
 import { serveToolList } from './tool-list.ts'
@@ -38,16 +42,17 @@ async function chooseServer(exchange: Exchange, options: ServeOptions): Promise<
     case 'tools/call':
       return callTool(exchange, name, options)
     case 'prompts/get':
-      return admitCall(exchange, { kind: 'prompt', name }, options)
+      return getPrompt(exchange, name, options)
     case 'resources/read':
       return readResource(exchange, options)
     case 'resources/list':
+      return listServer(exchange, 'resource', options)
     case 'resources/templates/list':
-      return describe(exchange, ['resource', 'resource_template'], options)
+      return listServer(exchange, 'resource_template', options)
     case 'prompts/list':
-      return describe(exchange, ['prompt'], options)
+      return listServer(exchange, 'prompt', options)
     case 'completion/complete':
-      return describe(exchange, ['resource', 'resource_template', 'prompt'], options)
+      return complete(exchange, options)
     case 'initialize':
     case 'server/discover':
     case 'subscriptions/listen':
@@ -88,8 +93,9 @@ async function admitCall(
   const answer = await enterCall(exchange, called, options)
   if (answer === undefined) return newServer(options, null)
   if (answer.outcome === 'sql') {
-    options.cache.learnSql(name)
-    return sqlServer(exchange, name, options)
+    options.cache.learnSql(name, kind)
+    if (kind === 'prompt') return promptServer(exchange, name, options)
+    return kind === 'tool' ? sqlServer(exchange, name, options) : resourceServer(exchange, options)
   }
   if (answer.outcome === 'refused' || answer.outcome === 'replayed') {
     return refusingServer(exchange, called, answer, options)
@@ -163,25 +169,58 @@ async function enterCall(
   }
 }
 
-async function readResource(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
-  const uri = typeof exchange.params['uri'] === 'string' ? exchange.params['uri'] : ''
-  // The first read of a process learns what code registers; from then on a URI leads to its name at once.
-  if (options.catalog.findResource(uri) === undefined)
-    await describe(exchange, ['resource', 'resource_template'], options, uncounted)
-  if (exchange.httpError !== undefined) return newServer(options, null)
-  const found = options.catalog.findResource(uri)
-  return admitCall(exchange, found ?? { kind: 'resource', name: '' }, options)
+async function getPrompt(exchange: Exchange, name: string, options: ServeOptions): Promise<McpServer> {
+  const { code, cache, catalog } = options
+  const isDefined = code.register !== undefined || catalog.names(['prompt']).includes(name)
+  return isDefined && !cache.isSql(name, 'prompt')
+    ? admitCall(exchange, { kind: 'prompt', name }, options)
+    : promptServer(exchange, name, options)
 }
 
-/** A request that shows or completes: every registration this caller may use is built. */
+/** A URI that code is known to answer goes to code, any other to the rows; what they do not know, code may still. */
+async function readResource(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
+  const { catalog, code } = options
+  const uri = uriOf(exchange)
+  const known = catalog.findResource(uri)
+  if (known !== undefined) return admitCall(exchange, known, options)
+  if (code.register === undefined) return resourceServer(exchange, options)
+
+  if (catalog.isComplete()) {
+    const answer = await readRow(exchange, options, { mayBeCode: true })
+    if (answer.outcome !== 'unmatched') return resourceServer(exchange, options, answer)
+  }
+  await describe(exchange, ['resource', 'resource_template'], options, uncounted)
+  if (exchange.httpError !== undefined) return newServer(options, null)
+  const found = catalog.findResource(uri)
+  return found === undefined ? resourceServer(exchange, options) : admitCall(exchange, found, options)
+}
+
+async function complete(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
+  const kinds: readonly CodeKind[] = ['resource', 'resource_template', 'prompt']
+  if (options.code.register === undefined && options.catalog.names(kinds).length === 0)
+    return completionServer(exchange, options)
+  const answer = await completeRow(exchange, options, { mayBeCode: true })
+  if (answer.outcome !== 'unmatched') return completionServer(exchange, options, answer)
+  return completeNothing(await describe(exchange, kinds, options))
+}
+
+/** A request that shows or completes: every registration this caller may use is built, and what rows offer is announced. */
 async function describe(
   exchange: Exchange,
   kinds: readonly CodeKind[],
   options: ServeOptions,
   attempt = 1,
 ): Promise<McpServer> {
-  const described = await describeAll(exchange, kinds, options, { operation: 'describe', attempt })
-  return described?.facade.mcp ?? newServer(options, null)
+  const described = await describeAll(exchange, kinds, options, { operation: 'describe', attempt }, null)
+  if (described === undefined) return newServer(options, null)
+  const { mcp } = described.facade
+  const { resources = false, prompts = false, completions = false } = described.answer.offers ?? {}
+  mcp.server.registerCapabilities({
+    ...(resources ? { resources: { listChanged: false } } : {}),
+    ...(prompts ? { prompts: { listChanged: false } } : {}),
+    ...(completions ? { completions: {} } : {}),
+  })
+  return mcp
 }
 
 async function listTools(exchange: Exchange, options: ServeOptions): Promise<McpServer> {

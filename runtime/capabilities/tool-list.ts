@@ -1,13 +1,9 @@
 // runtime/capabilities/tool-list.ts — one page of tools: rows from the database, then code that has no row.
 
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  type ListToolsResult,
-  type RegisteredTool,
-} from '@modelcontextprotocol/server'
+import type { ListToolsResult, RegisteredTool } from '@modelcontextprotocol/server'
 
 import type { CatalogCache, Definition } from '../gate/catalog-cache.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
 import { toJsonSchema } from './schema.ts'
 import { searchDefinitions } from './search.ts'
 import type { Description } from './describe.ts'
@@ -103,19 +99,4 @@ function describeTool(name: string, tool: RegisteredTool): Definition {
 
 function byName(a: Definition, b: Definition): number {
   return a.name < b.name ? -1 : 1
-}
-
-/** Opaque to clients; it grants nothing, since every page is filtered anew. */
-function encodeCursor(name: string): string {
-  return btoa(name)
-}
-
-function decodeCursor(cursor: string): string {
-  try {
-    const name = atob(cursor)
-    if (/^\+?[A-Za-z0-9_-]{1,64}$/.test(name)) return name
-  } catch {
-    // Not base64: refused below like any other cursor that is not ours.
-  }
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Invalid cursor')
 }

@@ -13,9 +13,9 @@ export interface CatalogCache {
   readonly learn: (revision: number | null | undefined, entries?: readonly CatalogEntry[]) => void
   /** The definition of an entry, or undefined when this revision's has not been seen yet. */
   readonly definition: (entry: CatalogEntry) => Definition | undefined
-  /** Remembers that the database runs a tool of this name. */
-  readonly learnSql: (name: string) => void
-  readonly isSql: (name: string) => boolean
+  /** Remembers that the database runs a tool of this name, or what else it is. */
+  readonly learnSql: (name: string, kind?: string) => void
+  readonly isSql: (name: string, kind?: string) => boolean
 }
 
 /** Creates an empty cache. One object belongs to one server of one app. */
@@ -33,13 +33,18 @@ export function createCatalogCache(): CatalogCache {
         sqlNames.clear()
         held = revision
       }
-      for (const { id, name, handler, definition } of entries) {
+      for (const { id, name, kind, handler, definition } of entries) {
         if (definition !== undefined) definitions.set(id, Object.freeze(definition))
-        if (handler !== 'typescript') sqlNames.add(name)
+        if (handler !== 'typescript') sqlNames.add(keyOf(name, kind))
       }
     },
     definition: ({ id }) => definitions.get(id),
-    learnSql: (name) => void sqlNames.add(name),
-    isSql: (name) => sqlNames.has(name),
+    learnSql: (name, kind) => void sqlNames.add(keyOf(name, kind)),
+    isSql: (name, kind) => sqlNames.has(keyOf(name, kind)),
   }
+}
+
+/** A tool and a prompt may carry one name, and be run by different hands. */
+function keyOf(name: string, kind = 'tool'): string {
+  return `${kind} ${name}`
 }

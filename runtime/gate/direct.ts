@@ -5,7 +5,16 @@ import postgres from 'postgres'
 import { ChumboError, refusal } from '../errors.ts'
 import { openSocket } from '../hosts/socket.ts'
 import { createClientStack } from './client-stack.ts'
-import { callAnswer, enterAnswer, searchAnswer, serversAnswer, type Gate } from './gate.ts'
+import {
+  callAnswer,
+  completeAnswer,
+  enterAnswer,
+  promptAnswer,
+  readAnswer,
+  searchAnswer,
+  serversAnswer,
+  type Gate,
+} from './gate.ts'
 import { schemaOutdated, toGateError } from './gate-error.ts'
 
 /** What the gate over a connection is made of. */
@@ -182,6 +191,42 @@ export function createDirectGate({
       return serversAnswer.parse(
         await rpc((connection) => connection`select public.chumbo_servers()::text as answer`),
       )
+    },
+    async list(kind, request) {
+      const facts = JSON.stringify(request)
+      const answer = await rpc(
+        (connection) =>
+          connection`select public.chumbo_list(${request.server}, ${kind}::text, ${facts}::text::jsonb)::text as answer`,
+      )
+      return enterAnswer.parse(answer)
+    },
+    async read(uri, request) {
+      const facts = JSON.stringify(request)
+      const answer = await rpc(
+        (connection) =>
+          connection`select public.chumbo_read(${request.server}, ${uri}, ${facts}::text::jsonb)::text as answer`,
+      )
+      return readAnswer.parse(answer)
+    },
+    async prompt({ name, argumentsText, request }) {
+      const facts = JSON.stringify(request)
+      const answer = await rpc(
+        (connection) => connection`
+          select public.chumbo_prompt(${request.server}, ${name}, ${argumentsText}::text::jsonb, ${facts}::text::jsonb)::text as answer`,
+      )
+      return promptAnswer.parse(answer)
+    },
+    async complete({ reference, argument, context, request }) {
+      const [about, typed, others, facts] = [reference, argument, context, request].map((part) =>
+        JSON.stringify(part),
+      )
+      const answer = await rpc(
+        (connection) => connection`
+          select public.chumbo_complete(
+            ${request.server}, ${about ?? null}::text::jsonb, ${typed ?? null}::text::jsonb, ${others ?? null}::text::jsonb, ${facts ?? null}::text::jsonb
+          )::text as answer`,
+      )
+      return completeAnswer.parse(answer)
     },
     async finish(receipts) {
       const list = JSON.stringify(receipts)

@@ -1,4 +1,4 @@
-// runtime/gate/gate.ts — the contract between the runtime and the database: three RPCs, one answer type each.
+// runtime/gate/gate.ts — the contract between the runtime and the database: its RPCs, one answer type each.
 
 import { z } from 'zod'
 
@@ -70,6 +70,10 @@ export const enterAnswer = z.object({
   scopes: z.array(z.string()).nullish(),
   entries: z.array(entry).optional(),
   next: z.string().nullish(),
+  /** What the listing functions of templates named; `name` is the template's. */
+  listed: z.array(z.object({ name: z.string(), definition: z.looseObject({ uri: z.string() }) })).optional(),
+  /** What rows let the server announce. */
+  offers: z.object({ resources: z.boolean(), prompts: z.boolean(), completions: z.boolean() }).optional(),
   /** Of the code names asked about, those with a row, and whether this caller may use them. */
   code: z.record(z.string(), z.boolean()).optional(),
   receipt: receiptHandle.nullish(),
@@ -88,6 +92,38 @@ export const searchAnswer = z.object({
   error: gateError.nullish(),
 })
 
+/** What `chumbo_read` returns; `unmatched` only where the request said that code may know the URI. */
+export const readAnswer = z.object({
+  outcome: z.enum(['ok', 'tool_error', 'refused', 'unmatched']),
+  revision: z.number().nullish(),
+  contents: z
+    .array(z.looseObject({ uri: z.string(), text: z.string().optional(), blob: z.string().optional() }))
+    .nullish(),
+  cache_ttl_ms: z.number().nullish(),
+  error: gateError.nullish(),
+})
+
+/** What `chumbo_prompt` returns. */
+export const promptAnswer = z.object({
+  outcome: z.enum(['ok', 'tool_error', 'refused', 'moved']),
+  revision: z.number().nullish(),
+  description: z.string().nullish(),
+  messages: z
+    .array(z.object({ role: z.enum(['user', 'assistant']), content: z.looseObject({ type: z.string() }) }))
+    .nullish(),
+  error: gateError.nullish(),
+})
+
+/** What `chumbo_complete` returns. */
+export const completeAnswer = z.object({
+  outcome: z.enum(['ok', 'tool_error', 'refused', 'unmatched']),
+  revision: z.number().nullish(),
+  values: z.array(z.string()).nullish(),
+  total: z.number().nullish(),
+  has_more: z.boolean().nullish(),
+  error: gateError.nullish(),
+})
+
 export type GateError = z.infer<typeof gateError>
 export type ServerFacts = z.infer<typeof serverFacts>
 export type CatalogEntry = z.infer<typeof entry>
@@ -95,6 +131,12 @@ export type ReceiptHandle = z.infer<typeof receiptHandle>
 export type CallAnswer = z.infer<typeof callAnswer>
 export type EnterAnswer = z.infer<typeof enterAnswer>
 export type SearchAnswer = z.infer<typeof searchAnswer>
+export type ReadAnswer = z.infer<typeof readAnswer>
+export type PromptAnswer = z.infer<typeof promptAnswer>
+export type CompleteAnswer = z.infer<typeof completeAnswer>
+
+/** The kinds that are listed beside tools. */
+export type ListedKind = 'resource' | 'resource_template' | 'prompt'
 
 /** A call of a SQL tool. */
 export interface CallInput {
@@ -107,6 +149,21 @@ export interface CallInput {
 /** A search of a catalog. */
 export interface SearchInput {
   readonly query: string
+  readonly request: RequestFacts
+}
+
+/** A prompt of SQL; the arguments as JSON text. */
+export interface PromptInput {
+  readonly name: string
+  readonly argumentsText: string
+  readonly request: RequestFacts
+}
+
+/** What is to be completed, as the client wrote it. */
+export interface CompleteInput {
+  readonly reference: Readonly<Record<string, unknown>>
+  readonly argument: Readonly<Record<string, unknown>>
+  readonly context: Readonly<Record<string, unknown>> | null
   readonly request: RequestFacts
 }
 
@@ -138,6 +195,14 @@ export interface Gate {
   readonly search: (input: SearchInput) => Promise<SearchAnswer>
   /** The slugs of the servers that can be asked. */
   readonly servers: () => Promise<readonly string[]>
+  /** What `enter` says to describe, what rows let the server announce, and a page of a kind: one round trip. */
+  readonly list: (kind: ListedKind | null, request: RequestFacts) => Promise<EnterAnswer>
+  /** Admits and reads a resource of a row and leaves its receipt: one round trip. */
+  readonly read: (uri: string, request: RequestFacts) => Promise<ReadAnswer>
+  /** Admits and builds a prompt of a row and leaves its receipt: one round trip. */
+  readonly prompt: (input: PromptInput) => Promise<PromptAnswer>
+  /** Admits and completes an argument by a row: one round trip, no receipt. */
+  readonly complete: (input: CompleteInput) => Promise<CompleteAnswer>
   /** Closes receipts that `enter` opened. */
   readonly finish: (receipts: readonly FinishedReceipt[]) => Promise<void>
   readonly close: () => Promise<void>

@@ -5,7 +5,16 @@ import { createAdminClient } from '@supabase/server/core'
 import { toSupabaseEnv, type Environment } from '../environment.ts'
 import { refusal } from '../errors.ts'
 import { parseExact } from '../exact-json.ts'
-import { callAnswer, enterAnswer, searchAnswer, serversAnswer, type Gate } from './gate.ts'
+import {
+  callAnswer,
+  completeAnswer,
+  enterAnswer,
+  promptAnswer,
+  readAnswer,
+  searchAnswer,
+  serversAnswer,
+  type Gate,
+} from './gate.ts'
 import { schemaOutdated, toGateError } from './gate-error.ts'
 
 /** What the gate over the Data API is made of. */
@@ -70,6 +79,19 @@ export function createRestGate({ environment, fetch, timeoutMs = 30_000 }: RestG
     },
     async servers() {
       return serversAnswer.parse(await rpc('chumbo_servers', {}))
+    },
+    async list(kind, request) {
+      return enterAnswer.parse(await rpc('chumbo_list', { server: request.server, kind, request }))
+    },
+    async read(uri, request) {
+      return readAnswer.parse(await rpc('chumbo_read', { server: request.server, uri, request }))
+    },
+    async prompt({ name, argumentsText, request }) {
+      const parameters = { server: request.server, name, arguments: parseExact(argumentsText), request }
+      return promptAnswer.parse(await rpc('chumbo_prompt', parameters))
+    },
+    async complete(input) {
+      return completeAnswer.parse(await rpc('chumbo_complete', { server: input.request.server, ...input }))
     },
     async finish(receipts) {
       await rpc('chumbo_finish', { receipts })

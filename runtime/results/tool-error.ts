@@ -20,6 +20,10 @@ export const toolErrorRegistry = {
     sentence: 'Calls that share a limit with this one took too long, so it was not run.',
     hint: 'Wait until they are done, then call it again.',
   },
+  empty_prompt: {
+    sentence: 'There is nothing to say for these arguments.',
+    hint: 'Look for a value that exists and that you may see.',
+  },
   result_too_large: {
     sentence: 'The result is larger than 4 MB, so nothing was changed and nothing is returned.',
     hint: 'Ask for less in one call.',

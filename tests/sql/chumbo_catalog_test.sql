@@ -80,11 +80,11 @@ select results_eq(
   $$ values ('anon', true, null::text[], 'v', false), ('authenticated', true, null, 'v', false) $$, 'each shim belongs to the role it confines to');
 select set_eq(
   $$ select proname from pg_temp.functions where pronamespace = 'public'::regnamespace $$,
-  array['chumbo_version', 'chumbo_servers', 'chumbo_enter', 'chumbo_call', 'chumbo_search', 'chumbo_finish']::name[], 'only these stand where the Data API can see them');
+  array['chumbo_version', 'chumbo_servers', 'chumbo_enter', 'chumbo_call', 'chumbo_search', 'chumbo_finish', 'chumbo_list', 'chumbo_read', 'chumbo_prompt', 'chumbo_complete']::name[], 'only these stand where the Data API can see them');
 select set_eq(
   $$ select proname from pg_temp.functions where pronamespace = 'public'::regnamespace
       and has_function_privilege('service_role', oid, 'execute') and has_function_privilege('chumbo_runtime', oid, 'execute') $$,
-  array['chumbo_version', 'chumbo_servers', 'chumbo_enter', 'chumbo_call', 'chumbo_search', 'chumbo_finish']::name[], 'and the runtime may call all of them, either way it connects');
+  array['chumbo_version', 'chumbo_servers', 'chumbo_enter', 'chumbo_call', 'chumbo_search', 'chumbo_finish', 'chumbo_list', 'chumbo_read', 'chumbo_prompt', 'chumbo_complete']::name[], 'and the runtime may call all of them, either way it connects');
 select is_empty($$ select object from pg_temp.functions, unnest(array['service_role', 'chumbo_runtime']) as role
     where has_function_privilege(role, oid, 'execute')
       and proname ~ '^(register|define|grant|revoke|set_|enable|disable|sync|maintain|tg_)' $$,

@@ -34,6 +34,12 @@ export interface Row {
   readonly name: string
   readonly kind?: 'tool' | 'resource' | 'resource_template' | 'prompt'
   readonly scopes?: readonly string[]
+  /** Of a resource or template: its URI. A URI that begins like a template up to its first brace is taken for one of it. */
+  readonly uri?: string
+  /** Present for a resource, template or prompt of SQL: what its answer holds beside the outcome. */
+  readonly says?: Readonly<Record<string, unknown>>
+  /** What a completion of it answers. */
+  readonly values?: readonly string[]
   /** Present for a SQL tool; JSON text, or an answer that is not `ok`. */
   readonly run?: (call: SqlCall) => string | CallAnswer | Promise<string | CallAnswer>
   readonly isDisabled?: boolean
@@ -253,6 +259,8 @@ async function answer(database: Database, { rpc, body, text }: Trip): Promise<un
   if (rpc === 'chumbo_servers') return database.slugs
   const facts = body['request'] as Record<string, unknown>
   if (rpc === 'chumbo_search') return answerSearch(database, facts, String(body['query']))
+  if (rpc === 'chumbo_list') return answerList(database, body['kind'], facts)
+  if (/_(read|prompt|complete)$/.test(rpc)) return answerRow(database, { rpc, body, facts })
   return rpc === 'chumbo_call' ? answerCall(database, { body, text, facts }) : answerEnter(database, facts)
 }
 
@@ -272,7 +280,44 @@ async function answerCall(
   return typeof result === 'string' ? { outcome: 'ok', result, revision } : { revision, ...result }
 }
 
-function answerEnter(database: Database, facts: Record<string, unknown>): EnterAnswer {
+/** A read, a prompt or a completion of SQL. */
+function answerRow(
+  { rows, revision, refusal, scopesOf }: Database,
+  { rpc, body, facts }: { rpc: string; body: Record<string, unknown>; facts: Record<string, unknown> },
+): unknown {
+  const reference = body['reference'] as Record<string, unknown> | undefined
+  const given = body['uri'] ?? reference?.['uri']
+  const uri = typeof given === 'string' ? given : ''
+  const name = body['name'] ?? reference?.['name']
+  const isAsked = (row: Row): boolean =>
+    row.says !== undefined
+    && (row.kind === 'prompt'
+      ? row.name === name
+      : row.uri === uri || (row.uri?.includes('{') === true && uri.startsWith(row.uri.split('{')[0] ?? '')))
+  const row = rows.find(isAsked)
+  if (row === undefined && facts['may_be_code'] === true) return { outcome: 'unmatched' }
+  const error = refusal ?? (facts['rejection'] as GateError | undefined) ?? judge(row, scopesOf(facts))
+  if (error !== undefined) return { outcome: 'refused', error, revision }
+  return rpc === 'chumbo_complete'
+    ? { outcome: 'ok', revision, values: row?.values ?? [], total: row?.values?.length ?? 0, has_more: false }
+    : { outcome: 'ok', revision, ...row?.says }
+}
+
+function answerList(database: Database, kind: unknown, facts: Record<string, unknown>): unknown {
+  const answer = answerEnter(database, { ...facts, operation: kind === null ? 'describe' : 'list' }, kind)
+  const isOffered = (test: (row: Row) => unknown): boolean =>
+    database.rows.some((row) => row.says && test(row))
+  return {
+    ...answer,
+    offers: {
+      resources: isOffered((row) => row.kind !== 'prompt'),
+      prompts: isOffered((row) => row.kind === 'prompt'),
+      completions: isOffered((row) => row.values),
+    },
+  }
+}
+
+function answerEnter(database: Database, facts: Record<string, unknown>, listed?: unknown): EnterAnswer {
   const { rows, revision, pageSize, refusal, scopesOf } = database
   const kinds = String(facts['kind']).split(',')
   const ofKind = rows.filter(({ kind = 'tool' }) => kinds.includes(kind))
@@ -291,7 +336,7 @@ function answerEnter(database: Database, facts: Record<string, unknown>): EnterA
 
   if (facts['operation'] === 'call') {
     const row = ofKind.find(({ name }) => name === facts['name'])
-    if (row?.run !== undefined) return { outcome: 'sql', revision }
+    if (row?.run !== undefined || row?.says !== undefined) return { outcome: 'sql', revision }
     const unknown = { code: 'unknown_capability' }
     const error =
       rejection
@@ -306,7 +351,9 @@ function answerEnter(database: Database, facts: Record<string, unknown>): EnterA
   const after = typeof facts['after'] === 'string' ? facts['after'] : ''
   const usable = ofKind
     .map((row, index) => ({ ...row, id: index + 1 }))
-    .filter((row) => judge(row, scopes) === undefined && row.name > after)
+    .filter(
+      (row) => judge(row, scopes) === undefined && row.name > after && (listed ?? row.kind) === row.kind,
+    )
     .filter((row) => row.isPinned === true || server.catalog_mode !== 'search' || facts['kind'] !== 'tool')
     .sort((a, b) => (a.name < b.name ? -1 : 1))
   const page = usable.slice(0, pageSize)
@@ -319,14 +366,21 @@ function answerEnter(database: Database, facts: Record<string, unknown>): EnterA
     scopes,
     ...(facts['operation'] === 'list'
       ? {
-          entries: page.map(({ id, name, kind = 'tool', run }) => ({
+          entries: page.map(({ id, name, kind = 'tool', run, says, uri }) => ({
             id,
             name,
             kind,
-            handler: run === undefined ? ('typescript' as const) : ('sql' as const),
-            ...(withDefinitions
-              ? { definition: { name, description: `Row ${name}.`, inputSchema: { type: 'object' } } }
-              : {}),
+            handler: (run ?? says) === undefined ? ('typescript' as const) : ('sql' as const),
+            ...(says !== undefined
+              ? {
+                  definition: {
+                    name,
+                    ...(uri === undefined ? {} : { [uri.includes('{') ? 'uriTemplate' : 'uri']: uri }),
+                  },
+                }
+              : withDefinitions
+                ? { definition: { name, description: `Row ${name}.`, inputSchema: { type: 'object' } } }
+                : {}),
           })),
           next: usable.length > pageSize ? (page.at(-1)?.name ?? null) : null,
         }
@@ -334,7 +388,7 @@ function answerEnter(database: Database, facts: Record<string, unknown>): EnterA
     code: Object.fromEntries(
       ofKind
         .filter(({ name }) => codeNames.includes(name))
-        .map((row) => [row.name, row.run === undefined && judge(row, scopes) === undefined]),
+        .map((row) => [row.name, (row.run ?? row.says) === undefined && judge(row, scopes) === undefined]),
     ),
   }
 }
