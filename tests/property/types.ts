@@ -92,7 +92,7 @@ export function createTypeMaker(random: Random, prefix: string) {
   function anyArray(depth: number): SqlType {
     let items = anyType(depth - 1)
     while (items.isArray === true) items = anyType(depth - 1)
-    const isPlain = items.isComposite !== true && items.sql !== 'jsonb'
+    const isPlain = items.isComposite !== true && items.isJson !== true
     const element = (chance: Random): Sample =>
       chance.oneIn(6) && items.isRequired !== true
         ? { sent: null, back: null, isListed: false }
@@ -123,7 +123,7 @@ export function createTypeMaker(random: Random, prefix: string) {
         return list(chance.many(chance.integer(0, 4), () => kept(chance)))
       },
       wrong(chance) {
-        const bad = items.sql === 'jsonb' ? undefined : items.wrong(chance)
+        const bad = items.isJson === true ? undefined : items.wrong(chance)
         const before = chance.many(chance.integer(0, 2), () => kept(chance).sent)
         const one = kept(chance).sent
         return chance.pick<Json>([
@@ -193,7 +193,7 @@ export function createTypeMaker(random: Random, prefix: string) {
       wrong(chance) {
         const { name, type } = chance.pick(fields)
         const good = whole(chance).sent as Record<string, Json>
-        const bad = type.sql === 'jsonb' ? undefined : type.wrong(chance)
+        const bad = type.isJson === true ? undefined : type.wrong(chance)
         return chance.pick<Json>([
           ...(bad === undefined
             ? []

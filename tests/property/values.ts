@@ -22,6 +22,8 @@ export interface SqlType {
   /** An array, or a domain over one: Postgres reads no array of those from JSON. */
   readonly isArray?: boolean
   readonly isComposite?: boolean
+  /** Takes anything, so nothing is wrong for it. */
+  readonly isJson?: boolean
 }
 
 export const same = (value: Json): Sample => ({ sent: value, back: value, isListed: true })
@@ -186,8 +188,9 @@ export const scalarTypes: readonly SqlType[] = [
   {
     sql: 'jsonb',
     setUp: [],
-    right: (random) => ({ ...same(anyJson(random)) }),
-    wrong: () => undefined as never,
+    isJson: true,
+    right: (random) => same(anyJson(random)),
+    wrong: () => null,
   },
   fromList(
     'uuid',

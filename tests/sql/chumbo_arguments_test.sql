@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_arguments_test.sql — what clients send is read as its type asks for, or refused by name before anything ran.
 begin;
 \ir support/people.psql
-select plan(148);
+select plan(149);
 \ir support/runtime.psql
 create extension if not exists citext with schema extensions;
 
@@ -41,7 +41,7 @@ declare
 begin
   foreach v_type in array array['integer', 'bigint', 'numeric', 'double precision', 'boolean', 'text', 'jsonb', 'bytea', 'date', 'timestamptz', 'text[]', 'integer[]', 'bigint[]', 'jsonb[]', 'demo.mood', 'demo.mood[]', 'demo.zip',
     'demo.price', 'demo.price[]', 'demo.tens', 'demo.grid', 'demo.some', 'demo.addr', 'demo.addr[]', 'demo.near', 'demo.near[]', 'demo.deep', 'demo.deep[]', 'demo.asked', 'extensions.citext', '"Other %s"."Odd ""Type"[]',
-    'int4range', 'int4multirange', 'interval', 'inet', 'point', 'varbit', 'xml', 'tsvector', 'money', 'uuid', 'varchar', 'bpchar', 'timetz', 'oid', 'tstzrange[]'] loop
+    'int4range', 'int4multirange', 'interval', 'inet', 'point', 'varbit', 'xml', 'tsvector', 'tsquery', 'money', 'uuid', 'varchar', 'bpchar', 'timetz', 'oid', 'tstzrange[]'] loop
     execute format('create function demo.%I(p %s) returns %s language plpgsql volatile as $b$ begin perform nextval(''demo.ran''); return p; end $b$', 'f ' || v_type, v_type, v_type);
     perform chumbo.register_tool(format('demo.%I', 'f ' || v_type), 'demo', name => 'f' || abs(hashtext(v_type)));
   end loop;
@@ -113,7 +113,7 @@ from (values
   ('demo.deep', '{"zip": "12345", "gone": "x"}', 'tool_error invalid_arguments There is no field `p.gone`.'), ('demo.deep', '{"zip": "12345", "we\"ird %s ''n": "abcd"}', 'tool_error invalid_arguments The argument `p.we"ird %s ''n` is not a valid character varying(3).'),
   ('demo.deep', '{"zip": "12345", "parts": [{"city": "a"}, {"city": 1}]}', 'tool_error invalid_arguments The argument `p.parts[1].city` must be a string, not number.'), ('demo.deep', '{"zip": "12345", "matrix": [[1], ["x"]]}', 'tool_error invalid_arguments The argument `p.matrix[1][0]` is not a valid integer.'),
   ('demo.deep[]', '[{"zip": "12345"}, {"zip": "12345", "home": {"city": "a", "x": 1}}]', 'tool_error invalid_arguments There is no field `p[1].home.x`.'), ('demo.deep', '{"zip": "12345", "raw": "abc"}', 'tool_error invalid_arguments The argument `p.raw` must be written as \x and hexadecimal digits, two for a byte.'),
-  ('demo.asked', '"bad"', 'tool_error invalid_arguments The argument `p` is not a valid demo.asked.'), ('demo.asked', '"raise"', 'tool_error tool_failed Not this one.'), ('varbit', '"102"', 'tool_error invalid_arguments The argument `p` must be written as digits 0 and 1.'), ('varbit', '"x1F"', 'tool_error invalid_arguments The argument `p` must be written as digits 0 and 1.')) as t (type, value, told);
+  ('demo.asked', '"bad"', 'tool_error invalid_arguments The argument `p` is not a valid demo.asked.'), ('demo.asked', '"raise"', 'tool_error tool_failed Not this one.'), ('tsquery', '"''cat'' &"', 'tool_error invalid_arguments The argument `p` is not a valid tsquery.'), ('varbit', '"102"', 'tool_error invalid_arguments The argument `p` must be written as digits 0 and 1.'), ('varbit', '"x1F"', 'tool_error invalid_arguments The argument `p` must be written as digits 0 and 1.')) as t (type, value, told);
 
 -- A long array is searched by halves.
 select is(tests.take('integer[]', (select jsonb_agg(case n when 7777 then '"x"'::jsonb else to_jsonb(n) end order by n)::text from generate_series(0, 9999) as n)),
