@@ -96,10 +96,6 @@ export const toolErrorRegistry = {
     sentence: 'The tool failed.',
     hint: "Call it again once; if it fails again, give the trace id to the application's operator.",
   },
-  item_too_large: {
-    sentence: 'The next item is larger than a whole page may be, so no page is returned.',
-    hint: 'Ask for this item by itself, or narrow the request so that it is left out.',
-  },
   runner_tampered: {
     sentence: 'Tools are switched off because the function that confines them was altered.',
     hint: "The application's operator has to look at the database.",
