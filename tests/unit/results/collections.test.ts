@@ -244,12 +244,12 @@ describe('an item that is too large for any page', () => {
     [
       'a cursor beyond the budget',
       { cursorFor: ({ id }: Row) => `${id}`.padEnd(2000, 'x') },
-      'Go on after it with the cursor',
+      'Use other filters',
     ],
     [
       'both',
       { onOversizedItem: () => 'x'.repeat(3000), cursorFor: ({ id }: Row) => `${id}`.padEnd(2000, 'x') },
-      'Go on after it with the cursor',
+      'Use other filters',
     ],
   ])('keeps the error itself within the budget: %s', (_label, more, words) => {
     const result = page(giant, { maxBytes: 512, ...more })
