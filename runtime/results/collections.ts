@@ -302,7 +302,7 @@ function oversized<Row, Item>(
   ]
   return (
     wordings.find((wording) => encodedBytes(wording) <= maxBytes)
-    ?? failure(toolErrorRegistry.item_too_large.hint)
+    ?? failure('Use other filters that leave it out.')
   )
 }
 

@@ -316,7 +316,7 @@ describe('an accepted schema', () => {
   it('of a result admits whatever the original admits', () => {
     const random = seeded(20_261)
     let compared = 0
-    for (let round = 0; round < 500; round += 1) {
+    for (let round = 0; round < 250; round += 1) {
       const original = randomObject(random, 3)
       const { schema: accepted, isWrapped } = acceptSchema(original, 'output')
       expect(faultsOf(accepted)).toEqual([])
@@ -334,8 +334,8 @@ describe('an accepted schema', () => {
         ).toBe(true)
       }
     }
-    expect(compared).toBeGreaterThan(1000)
-  })
+    expect(compared).toBeGreaterThan(500)
+  }, 30_000)
 })
 
 /** What a strict client would refuse in a schema. */

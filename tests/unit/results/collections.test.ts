@@ -221,7 +221,7 @@ describe('an item that is too large for any page', () => {
 
     expect(result.isError).toBe(true)
     expect(textOf(result)).toBe(
-      'The next item is larger than a whole page may be, so no page is returned.\n'
+      'The next item does not fit into a page.\n'
         + '→ Next: Read it with get_row 1. To go on after it, call list_rows with {"state":"open","limit":3,"cursor":"1"}.',
     )
     expect(result._meta).toEqual({
@@ -244,12 +244,12 @@ describe('an item that is too large for any page', () => {
     [
       'a cursor beyond the budget',
       { cursorFor: ({ id }: Row) => `${id}`.padEnd(2000, 'x') },
-      'Ask for this item by itself',
+      'Use other filters',
     ],
     [
       'both',
       { onOversizedItem: () => 'x'.repeat(3000), cursorFor: ({ id }: Row) => `${id}`.padEnd(2000, 'x') },
-      'Ask for this item by itself',
+      'Use other filters',
     ],
   ])('keeps the error itself within the budget: %s', (_label, more, words) => {
     const result = page(giant, { maxBytes: 512, ...more })
