@@ -10,6 +10,7 @@ import type { Output } from '../output.ts'
 import { endpointWarnings, requireProject } from '../project.ts'
 import type { Stack } from '../stack/index.ts'
 import { assertStackPackages } from '../stack/packages.ts'
+import { noteRunningStack } from '../stack/running.ts'
 import { runSupabaseStack } from '../stack/supabase-cli.ts'
 import { connectionGuide } from './dev-guide.ts'
 
@@ -83,9 +84,14 @@ export async function runLocalStack(options: DevOptions, output: Output): Promis
   // A signal during the start waits for it: half a stack cannot be taken down in order.
   const stack = await starting
   const seconds = (performance.now() - startedAt) / 1000
+  // Only a convenience for other commands: a project that cannot be written to is served all the same.
+  const forget = await noteRunningStack(project, { pid: process.pid, databaseUrl: stack.databaseUrl }).catch(
+    () => undefined,
+  )
   output.answer(summary(stack, seconds), connectionGuide(stack, seconds))
   for (const warning of await endpointWarnings(project)) output.note(`Warning: ${warning}`)
   const reason = await Promise.race([interrupted, crashed])
+  await forget?.()
   await stack.stop()
   if (reason === 'SIGINT' || reason === 'SIGTERM' || reason === 'SIGHUP') {
     return reason === 'SIGINT' ? EXIT.interrupted : EXIT.done
