@@ -134,7 +134,7 @@ revoke all on function chumbo.strip_source(text, boolean) from public, anon, aut
 -- exist. A name without a schema counts only where a table can stand, and is looked up along the path of the function.
 create or replace function chumbo.body_references(targets oid[])
   returns table (target oid, relation oid, called oid)
-  language plpgsql stable
+  language plpgsql stable rows 20
   security invoker
   set search_path = ''
 as $$
@@ -152,32 +152,39 @@ begin
         -- Chumbo sets this path when it calls.
         array[n.nspname::text, 'public', 'extensions']
       ) as path
-    from unnest(targets) as wanted
+    from unnest((select targets)) as wanted
     join pg_catalog.pg_proc as p on p.oid = wanted
     join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
     join pg_catalog.pg_language as l on l.oid = p.prolang
     where l.lanname in ('sql', 'plpgsql') and p.prosqlbody is null
   ),
-  named as (
-    select distinct b.target, b.path, m[1] is not null as can_be_table, m[4] is not null as is_call,
-      case when m[2] like '"%' then btrim(m[2], '"') else lower(m[2]) end as qualifier,
-      case when m[3] like '"%' then btrim(m[3], '"') else lower(m[3]) end as name
+  word as materialized (
+    select b.target, w.position, case when w.m[1] like '"%' then btrim(w.m[1], '"') else lower(w.m[1]) end as text, w.m[1] !~ '^[.,(]' as is_name
     from body as b
-    cross join lateral regexp_matches(
-      b.source,
-      -- What comes before a table, a schema, a name, a column behind it, the bracket of a call.
-      '(\m(?:from|join|into|update|using|table)\s+(?:only\s+)?|,\s*)?(?:("[^"]+"|\m[[:alpha:]_][[:alnum:]_$]*)\s*\.\s*)?'
-        '("[^"]+"|\m[[:alpha:]_][[:alnum:]_$]*)(?:\s*\.\s*(?:"[^"]+"|[[:alpha:]_][[:alnum:]_$]*|\*))?(\s*\()?',
-      'gi'
-    ) as m
+    -- Names, and the three signs that tell what a name stands for. No group and no other sign: this runs at each registration.
+    cross join lateral regexp_matches(b.source, '"[^"]+"|[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*|[.,(]', 'g') with ordinality as w (m, position)
+  ),
+  around as (
+    select w.*, lag(w.text) over next_words as before, lead(w.text) over next_words as after,
+      lead(w.text, 2) over next_words as second, lead(w.is_name, 2) over next_words as second_is_name, lead(w.text, 3) over next_words as third
+    from word as w
+    window next_words as (partition by w.target order by w.position)
+  ),
+  named as materialized (
+    select distinct a.target, b.path,
+      case when a.after = '.' and a.second_is_name then a.text end as qualifier,
+      case when a.after = '.' and a.second_is_name then a.second else a.text end as name,
+      coalesce(a.before in ('from', 'join', 'into', 'update', 'using', 'table', 'only', ','), false) as can_be_table,
+      case when a.after = '.' and a.second_is_name then a.third else a.after end is not distinct from '(' as is_call
+    from around as a
+    join body as b on b.target = a.target
+    where a.is_name and a.before is distinct from '.'
   ),
   -- A name given to a part of the query hides a table of that name.
-  part as (
-    select b.target, lower(m[1]) as name
-    from body as b
-    cross join lateral regexp_matches(
-      b.source, '([[:alpha:]_][[:alnum:]_$]*)\s*(?:\([^()]*\)\s*)?\mas\s+(?:not\s+)?(?:materialized\s+)?\(\s*(?:select|with|values|insert|update|delete|merge|table)\M', 'gi'
-    ) as m
+  part as materialized (
+    select distinct a.target, a.text as name
+    from around as a
+    where a.is_name and a.after = 'as' and a.second in ('(', 'materialized', 'not')
   )
   select n.target, found.oid, null::oid
   from named as n
@@ -205,7 +212,7 @@ begin
   union
   select d.objid, case when d.refclassid = 'pg_catalog.pg_class'::regclass then d.refobjid end,
     case when d.refclassid = 'pg_catalog.pg_proc'::regclass then d.refobjid end
-  from unnest(targets) as wanted
+  from unnest((select targets)) as wanted
   join pg_catalog.pg_proc as p on p.oid = wanted and p.prosqlbody is not null
   join pg_catalog.pg_depend as d on d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid
   where d.refclassid in ('pg_catalog.pg_class'::regclass, 'pg_catalog.pg_proc'::regclass);
@@ -217,14 +224,14 @@ revoke all on function chumbo.body_references(oid[]) from public, anon, authenti
 
 create or replace function chumbo.relation_tree(relations oid[])
   returns table (root oid, relation oid)
-  language plpgsql stable
+  language plpgsql stable rows 5
   security invoker
   set search_path = ''
 as $$
 begin
   return query
   with recursive tree (root, relation) as (
-    select wanted, wanted from unnest(relations) as wanted
+    select wanted, wanted from unnest((select relations)) as wanted
     union
     select t.root, d.refobjid
     from tree as t
@@ -246,7 +253,7 @@ revoke all on function chumbo.relation_tree(oid[]) from public, anon, authentica
 
 create or replace function chumbo.lint_relations(relations oid[])
   returns table (relation oid, rule text, level text, object text, detail text, fix text)
-  language plpgsql stable
+  language plpgsql stable rows 5
   security invoker
   set search_path = ''
 as $$
@@ -332,7 +339,7 @@ revoke all on function chumbo.revoke_from_anon(oid) from public, anon, authentic
 
 create or replace function chumbo.lint_functions(targets oid[])
   returns table (target oid, rule text, level text, object text, detail text, fix text)
-  language plpgsql stable
+  language plpgsql stable rows 20
   security invoker
   set search_path = ''
 as $$
@@ -342,7 +349,7 @@ begin
     select p.oid, p.oid::regprocedure::text as signature, p.prosecdef, p.proowner, p.proname, p.pronamespace, p.proconfig, p.proargnames,
       p.proargmodes, l.lanname, n.nspname,
       case when l.lanname in ('sql', 'plpgsql') and p.prosqlbody is null then chumbo.strip_source(p.prosrc, true) else '' end as source
-    from unnest(lint_functions.targets) as wanted
+    from unnest((select lint_functions.targets)) as wanted
     join pg_catalog.pg_proc as p on p.oid = wanted
     join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
     join pg_catalog.pg_language as l on l.oid = p.prolang
@@ -412,7 +419,7 @@ begin
     format('The text of %s changes the role or the session. Chumbo confines tools, so that call fails; elsewhere it would lift the caller''s limits.', f.signature),
     format('Remove it from the body of %s.', f.signature)
   from f
-  where f.source ~* '\mset\s+(local|session)\s+"?role\M|\mset\s+role\s+(?!=)\S|(^|;|''|\m(begin|then|else|loop)\M)\s*set\s+role\s*=|\mreset\s+("?role|session\s+authorization|all)\M|\mset\s+(local\s+|session\s+)?session\s+authorization\M|\mdiscard\s+all\M|\mset_config\s*\(\s*(setting_name\s*(:=|=>)\s*)?e?''(role|session_authorization)'''
+  where f.source ~* '\mset\s+(local|session)\s+"?role\M|\mset\s+"?role"?\s+(?!=)\S|(^|;|''|\m(begin|then|else|loop)\M)\s*set\s+"?role"?\s*=|\mreset\s+("?role|session\s+authorization|all)\M|\mset\s+(local\s+|session\s+)?session\s+authorization\M|\mdiscard\s+all\M|\mset_config\s*\(\s*(setting_name\s*(:=|=>)\s*)?e?''(role|session_authorization)'''
     or exists (select from unnest(f.proconfig) as setting where setting ~ '^(role|session_authorization)=')
 
   union all
@@ -504,7 +511,7 @@ create or replace function chumbo.target_warnings(target regprocedure)
 as $$
 begin
   return query
-  select concat_ws(' ', f.detail, f.fix)
+  select format('%s Next: %s', f.detail, f.fix)
   from chumbo.lint_functions(array[target_warnings.target::oid]) as f
   where f.level <> 'info'
     and not exists (select from chumbo.accepted_findings as a where a.key = f.rule || ' ' || f.object)
@@ -585,12 +592,13 @@ create or replace function chumbo.invisible_characters(value text)
 as $$
 begin
   return (
-    select string_agg(distinct 'U+' || lpad(upper(to_hex(ascii(m[1]))), 4, '0'), ', ')
+    select string_agg(distinct 'U+' || lpad(upper(code), greatest(length(code), 4), '0'), ', ')
     from regexp_matches(
       value,
       '[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]',
       'g'
     ) as m
+    cross join lateral to_hex(ascii(m[1])) as code
   );
 end;
 $$;
@@ -624,7 +632,7 @@ revoke all on function chumbo.schema_depth(jsonb) from public, anon, authenticat
 
 create or replace function chumbo.schema_texts(schema jsonb)
   returns table (place text, content text)
-  language plpgsql immutable
+  language plpgsql immutable rows 20
   security invoker
   set search_path = ''
 as $$
@@ -1121,6 +1129,6 @@ comment on function chumbo.upkeep_report() is
 revoke all on function chumbo.upkeep_report() from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (17, 'lint', '67926c760c86ae0471f08ca9fb0e4c85825e265bedb02b9436ad31e9ee741338') -- chumbo.installed
+values (17, 'lint', '1f440d923d1d17f9d01cc9978858d42ba52c6950839ee9e88efb5c7e95f17ba9') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -12,6 +12,8 @@ select function_privs_are('chumbo', 'register_tool', array['text', 'text', 'text
 
 -- The smallest registration.
 create table demo.notes (id bigint generated always as identity primary key, body text not null);
+alter table demo.notes enable row level security;
+create policy all_signed_in on demo.notes to authenticated using (true) with check (true);
 grant select, insert, update, delete on demo.notes to authenticated;
 create function demo.add_note(body text, tag text default null) returns demo.notes language sql volatile
   as $$ insert into demo.notes (body) values (add_note.body) returning * $$;
@@ -102,8 +104,8 @@ comment on function demo.shut() is 'Shut.';
 revoke execute on function demo.shut() from authenticated;
 select is((select array_agg(w) from chumbo.target_warnings('demo.add_note(text,text)') as w), null, 'nothing is to be said about a good one');
 select matches((select string_agg(w, '|') from chumbo.target_warnings(target::regprocedure) as w), pattern, format('%s draws a warning', target))
-from (values ('demo.above()', '^demo.above\(\) is security definer: it runs with the rights of supabase_admin and not of the caller.$'),
-  ('demo.open_to_anon()', '^anon may execute demo.open_to_anon\(\); revoke it: revoke execute on function demo.open_to_anon\(\) from public, anon;$'),
+from (values ('demo.above()', '^demo.above\(\) is security definer: it runs with the rights of supabase_admin and not of the caller. Next: alter function demo.above\(\) security invoker;'),
+  ('demo.open_to_anon()', '^anon may execute demo.open_to_anon\(\), without Chumbo and without signing in. Next: revoke execute on function demo.open_to_anon\(\) from anon;$'),
   ('demo.shut()', '^authenticated may not execute demo.shut\(\)'), ('demo.count_notes()', '^demo.count_notes\(\) has no comment')) as t (target, pattern);
 select throws_ok(format('select chumbo.register_tool(%L, ''demo'', strict => true)', target), 'PT400', 'unsafe_target', format('%s is refused by strict', target))
 from unnest(array['demo.above', 'demo.open_to_anon', 'demo.shut', 'demo.count_notes']) as t (target);
