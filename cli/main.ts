@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, CommanderError } from 'commander'
 
 import { addDevCommand } from './commands/dev.ts'
+import { addDoctorCommand } from './commands/doctor.ts'
 import { addInstallCommand } from './commands/install.ts'
 import { EXIT, EXIT_CODES_HELP, type ExitCode } from './exit-codes.ts'
 import { createOutput } from './output.ts'
@@ -28,6 +29,7 @@ export async function run(args: readonly string[]): Promise<ExitCode> {
   }
   addInstallCommand(program, output, finish)
   addDevCommand(program, output, finish)
+  addDoctorCommand(program, output, finish)
   try {
     await program.parseAsync([...args], { from: 'user' })
     return code

@@ -2,7 +2,6 @@
 
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import type { Command } from 'commander'
 
@@ -10,6 +9,7 @@ import { CliError } from '../cli-error.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Output } from '../output.ts'
 import { requireProject } from '../project.ts'
+import { findMigrations } from '../shipped-migrations.ts'
 
 export interface InstallOptions {
   readonly project: string
@@ -138,20 +138,4 @@ function nextVersion(version: string): string {
 
 function stamp(time: Date): string {
   return time.toISOString().replace(/[-:T]/g, '').slice(0, 14)
-}
-
-/** The folder beside this file's package: two levels up in the sources, three in the built package. */
-async function findMigrations(): Promise<string> {
-  for (
-    let folder = dirname(fileURLToPath(import.meta.url));
-    folder !== dirname(folder);
-    folder = dirname(folder)
-  ) {
-    const candidate = join(folder, 'sql', 'migrations')
-    if ((await readdir(candidate).catch(() => [])).length > 0) return candidate
-  }
-  throw new CliError('The migrations of this package are missing.', {
-    code: 'broken_package',
-    hint: 'npm install chumbo',
-  })
 }
