@@ -652,7 +652,7 @@ comment on function chumbo.schema_texts(jsonb) is 'Every text in a schema and wh
 revoke all on function chumbo.schema_texts(jsonb) from public, anon, authenticated, service_role;
 
 create or replace function chumbo.lint_capabilities(server_ids bigint[])
-  returns table (server_id bigint, capability_id bigint, rule text, level text, object text, detail text, fix text)
+  returns table (server_id bigint, kind text, capability text, rule text, level text, object text, detail text, fix text)
   language plpgsql stable
   security invoker
   set search_path = ''
@@ -670,6 +670,23 @@ begin
     select c.id, 'function' as part, c.target as signature, chumbo.find_function(c.target) as oid from c where c.handler = 'sql'
     union all
     select c.id, 'render function', c.render, chumbo.find_function(c.render) from c where c.render is not null
+    union all
+    -- What lists the resources of a template and completes arguments stands in columns that later files add.
+    select c.id, helper.part, helper.signature, chumbo.find_function(helper.signature)
+    from c
+    cross join lateral (
+      select 'listing function', to_jsonb(c.row) #>> '{listing,target}'
+      union all
+      select 'completing function', e.value ->> 'target' from jsonb_each(nullif(to_jsonb(c.row) -> 'completions', 'null')) as e
+    ) as helper (part, signature)
+    where c.kind <> 'tool' and helper.signature is not null
+  ),
+  readable as materialized (
+    select t.server_id, t.name::text as name, format('%I.%I', t.table_schema, t.table_name) as relation, r.oid
+    from chumbo.readable_tables as t
+    left join pg_catalog.pg_namespace as n on n.nspname = t.table_schema
+    left join pg_catalog.pg_class as r on r.relnamespace = n.oid and r.relname = t.table_name
+    where t.server_id = any (lint_capabilities.server_ids)
   ),
   instructing as materialized (
     select s.id, s.slug, s.instructions_target as signature, chumbo.find_function(s.instructions_target) as oid
@@ -682,7 +699,7 @@ begin
   ),
   -- Text that reaches a model. Most definitions hold nothing invisible, so each is looked at as a whole first.
   told as materialized (
-    select c.server_id, c.id, c.called, t.place, t.content
+    select c.server_id, c.kind, c.name::text as name, c.called, t.place, t.content
     from c
     cross join lateral (
       select 'name', c.name
@@ -699,7 +716,7 @@ begin
       or concat_ws(' ', c.input_schema, c.output_schema, c.annotations, c.meta) ~ '\\u00[01]'
       or exists (select from chumbo.schema_texts(c.input_schema) as s where s.place like '% description' and length(s.content) > 1024)
     union all
-    select s.id, null, format('server %s', s.slug), t.place, t.content
+    select s.id, null, null, format('server %s', s.slug), t.place, t.content
     from chumbo.servers as s
     cross join lateral (values ('name', s.name), ('title', s.title), ('instructions', s.instructions)) as t (place, content)
     where s.id = any (lint_capabilities.server_ids)
@@ -712,21 +729,21 @@ begin
     group by s.id, s.slug
   )
 
-  select c.server_id, c.id, f.rule, f.level, f.object, f.detail, f.fix
+  select c.server_id, c.kind, c.name::text, f.rule, f.level, f.object, f.detail, f.fix
   from behind as b
   join c on c.id = b.id
   join of_function as f on f.target = b.oid
-  -- A render function is called by its signature and shown to nobody.
+  -- The others are called by their signatures and shown to nobody.
   where case when b.part = 'function' then f.rule <> 'no_comment' or c.description = replace(c.name, '_', ' ')
     else f.rule not in ('no_comment', 'overload', 'ambiguous_overload', 'identity_argument', 'identity_default') end
   union
-  select i.id, null, f.rule, f.level, f.object, f.detail, f.fix
+  select i.id, null, null, f.rule, f.level, f.object, f.detail, f.fix
   from instructing as i
   join of_function as f on f.target = i.oid
   where f.rule not in ('no_comment', 'overload')
 
   union all
-  select c.server_id, c.id, 'missing_target', 'error', b.signature,
+  select c.server_id, c.kind, c.name::text, 'missing_target', 'error', b.signature,
     format('The %s %s of the %s is gone, so it cannot run.', b.part, b.signature, c.called),
     format('Create it again, register another one, or select chumbo.drop_capability(%L, %L, %L);', c.name,
       (select s.slug from chumbo.servers as s where s.id = c.server_id), c.kind)
@@ -734,14 +751,24 @@ begin
   join c on c.id = b.id
   where b.oid is null
   union all
-  select i.id, null, 'missing_target', 'error', i.signature,
+  select i.id, null, null, 'missing_target', 'error', i.signature,
     format('The function %s that writes the instructions of %s is gone, so everybody gets the fixed ones.', i.signature, i.slug),
     format('Create it again, or update chumbo.servers set instructions_target = null where slug = %L;', i.slug)
   from instructing as i
   where i.oid is null
 
   union all
-  select c.server_id, c.id, 'drift', 'warning', c.target,
+  select r.server_id, 'table', r.name, 'missing_target', 'error', r.relation,
+    format('The table or view %s behind the readable table %s is gone, so it cannot be read.', r.relation, r.name), 'Register the one that took its place.'
+  from readable as r
+  where r.oid is null
+  union all
+  select r.server_id, 'table', r.name, f.rule, f.level, f.object, f.detail, f.fix
+  from readable as r
+  join chumbo.lint_relations(array(select distinct o.oid from readable as o where o.oid is not null)) as f on f.relation = r.oid
+
+  union all
+  select c.server_id, c.kind, c.name::text, 'drift', 'warning', c.target,
     format('%s says something else today than when the %s was registered: %s.', c.target, c.called, d.what),
     format('Register %s again, in the migration that changed it.', c.target)
   from behind as b
@@ -750,71 +777,71 @@ begin
   where b.part = 'function' and b.oid is not null and d.what is not null
 
   union all
-  select c.server_id, c.id, 'missing_description', 'warning', 'description',
+  select c.server_id, c.kind, c.name::text, 'missing_description', 'warning', 'description',
     format('The %s has no description, and that is all a model has to choose by.', c.called), 'Describe it where it is defined.'
   from c
   where coalesce(btrim(c.description), '') = ''
 
   union all
-  select distinct t.server_id, t.id, 'long_description', 'warning', t.place,
+  select distinct t.server_id, t.kind, t.name, 'long_description', 'warning', t.place,
     format('The %s of the %s has %s characters; the budget is 1024.', t.place, t.called, length(t.content)), 'Shorten it: every client pays for it with every list.'
   from told as t
   where length(t.content) > 1024 and (t.place = 'description' or t.place like '% description') and t.place not like 'result %'
 
   union all
-  select distinct t.server_id, t.id, 'invisible_characters', 'error', t.place,
+  select distinct t.server_id, t.kind, t.name, 'invisible_characters', 'error', t.place,
     format('The %s of the %s holds characters that nobody sees: %s.', t.place, t.called, chumbo.invisible_characters(string_agg(t.content, ' '))),
     'Write it again without them: they can carry words for a model.'
   from told as t
   where chumbo.invisible_characters(t.content) is not null
-  group by t.server_id, t.id, t.called, t.place
+  group by t.server_id, t.kind, t.name, t.called, t.place
 
   union all
-  select c.server_id, c.id, 'long_name', 'warning', 'name',
+  select c.server_id, c.kind, c.name::text, 'long_name', 'warning', 'name',
     format('The name of the %s has %s characters. Clients put the name of a server before it and take 64 in all; the budget is 48.', c.called, length(c.name)),
     'Register it under a shorter one with name => ''…''.'
   from c
   where length(c.name) > 48
 
   union all
-  select c.server_id, c.id, 'confusable_names', 'warning', other.name,
+  select c.server_id, c.kind, c.name::text, 'confusable_names', 'warning', other.name,
     format('The %s and %s are one name to a client that does not tell case, or - and _, apart.', c.called, other.name), 'Rename one of the two.'
   from c
   join c as other on other.server_id = c.server_id and other.kind = c.kind and other.name < c.name
     and lower(translate(other.name, '-', '_')) = lower(translate(c.name, '-', '_'))
 
   union all
-  select c.server_id, c.id, 'deep_schema', 'warning', 'input schema',
+  select c.server_id, c.kind, c.name::text, 'deep_schema', 'warning', 'input schema',
     format('The inputs of the %s nest %s levels deep; the budget is 5, and some clients refuse more.', c.called, chumbo.schema_depth(c.input_schema)),
     'Take the inner part as jsonb, or part the tool in two.'
   from c
   where c.kind = 'tool' and chumbo.schema_depth(c.input_schema) > 5
 
   union all
-  select c.server_id, c.id, 'large_definition', 'warning', 'definition',
+  select c.server_id, c.kind, c.name::text, 'large_definition', 'warning', 'definition',
     format('The definition of the %s has %s bytes; the budget is 16384.', c.called, c.definition_bytes), 'Shorten the description, or take jsonb in place of a large type.'
   from c
   where c.definition_bytes > 16384
 
   union all
-  select l.id, null, 'listing_size', 'info', l.slug,
-    format('The list of tools has %s entries and %s bytes, about %s tokens.', l.entries, l.bytes, l.bytes / 4), 'Nothing; it is what every client reads first.'
+  select l.id, null, null, 'listing_size', 'info', l.slug,
+    format('The list of tools has %s entries and %s bytes, about %s tokens.', l.entries, l.bytes, l.bytes / 4), null
   from listing as l
   union all
-  select l.id, null, 'large_listing', 'warning', l.slug,
+  select l.id, null, null, 'large_listing', 'warning', l.slug,
     format('The list of tools has %s bytes, about %s tokens, which every model reads before its first word; the budget is 131072 bytes.', l.bytes, l.bytes / 4),
     format('select chumbo.register_server(%L, settings => ''{"catalog_mode": "search"}''); or part the server in two', l.slug)
   from listing as l
   where l.bytes > 131072
 
   union all
-  select c.server_id, c.id, 'undefined_scope', 'error', wanted,
+  select c.server_id, c.kind, c.name::text, 'undefined_scope', 'error', wanted,
     format('The %s needs the scope %s, which is not defined: nobody can hold it.', c.called, wanted), format('select chumbo.define_scope(%L);', wanted)
   from c
   cross join lateral unnest(c.required_scopes) as wanted
   where not exists (select from chumbo.scopes as s where s.name = wanted)
   union all
-  select c.server_id, c.id, 'ungranted_scope', 'warning', wanted,
+  select c.server_id, c.kind, c.name::text, 'ungranted_scope', 'warning', wanted,
     format('The %s needs the scope %s, which no grant gives and no user may ask for; only a token that carries it opens this.', c.called, wanted),
     format('select chumbo.grant_scope(%L);', wanted)
   from c
@@ -826,7 +853,7 @@ begin
   );
 end;
 $$;
-comment on function chumbo.lint_capabilities(bigint[]) is 'What is wrong or risky about what these servers offer; capability_id is null where it is the server''s.';
+comment on function chumbo.lint_capabilities(bigint[]) is 'What is wrong or risky about what these servers offer; kind and capability are null where it is the server''s.';
 revoke all on function chumbo.lint_capabilities(bigint[]) from public, anon, authenticated, service_role;
 
 create or replace function chumbo.shim_problem(role text)
@@ -958,7 +985,7 @@ begin
 
   union all
   select 'own_definer', 'info', f.signature,
-    format('%s runs with the rights of %s. %s', f.signature, f.proowner::regrole, obj_description(f.oid, 'pg_proc')), 'Nothing; it is listed because it can do what its caller cannot.'
+    format('%s runs with the rights of %s. %s', f.signature, f.proowner::regrole, obj_description(f.oid, 'pg_proc')), null
   from function_of_ours as f
   where f.prosecdef
 
@@ -988,15 +1015,14 @@ declare
 begin
   return query
   with found as (
-    select f.rule, f.level, s.slug as server, c.kind, c.name::text as capability, f.object, f.detail, f.fix,
+    select f.rule, f.level, s.slug as server, f.kind, f.capability, f.object, f.detail, f.fix,
       -- What is wrong with a function or a relation is one thing, however many capabilities lead to it.
       case
-        when f.object ~ '[.(]' or f.rule = 'open_table' then concat_ws(' ', f.rule, f.object)
-        else concat_ws(' ', f.rule, concat_ws('/', s.slug, c.kind, c.name), f.object)
+        when f.object ~ '[.(]' then concat_ws(' ', f.rule, f.object)
+        else concat_ws(' ', f.rule, concat_ws('/', s.slug, f.kind, f.capability), f.object)
       end as key
     from chumbo.lint_capabilities(v_server_ids) as f
     join chumbo.servers as s on s.id = f.server_id
-    left join chumbo.capabilities as c on c.id = f.capability_id
     union all
     select f.rule, f.level, null, null, null, f.object, f.detail, f.fix, concat_ws(' ', f.rule, f.object)
     from chumbo.lint_project() as f
@@ -1012,7 +1038,7 @@ end;
 $$;
 comment on function chumbo.lint(text) is
   'Everything that is wrong or risky about what is offered, worst first: rule, level (error, warning, info), server, kind, capability, '
-  'object, what it is, how to mend it, and a key by which accept_finding silences it. Changes nothing. With a slug only that server, without '
+  'object, what it is, how to mend it (null where there is nothing to mend), and a key by which accept_finding silences it. Changes nothing. With a slug only that server, without '
   'the project around it. Raises unknown_server.';
 revoke all on function chumbo.lint(text) from public, anon, authenticated, service_role;
 
@@ -1129,6 +1155,6 @@ comment on function chumbo.upkeep_report() is
 revoke all on function chumbo.upkeep_report() from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (17, 'lint', '1f440d923d1d17f9d01cc9978858d42ba52c6950839ee9e88efb5c7e95f17ba9') -- chumbo.installed
+values (17, 'lint', 'ad908cecd108cc3a6a05972c6f804237e72e330dab2dd0dc8d6a7ece96d3bbd1') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
