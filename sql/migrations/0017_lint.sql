@@ -121,7 +121,7 @@ begin
   -- short as it can be. Groups: a quoted name, which stays; a string; the tag of a dollar quote.
   return regexp_replace(
     source,
-    '(?:("[^"]*")|(\m[eE]''(?:[^''\\]|\\.)*''|''[^'']*''|\$([A-Za-z_][A-Za-z_0-9]*|)\$.*?\$\3\$)|--[^\n]*(?:\n|$)|/\*.*?\*/){1,1}?',
+    '(?:("[^"]*")|(\m[eE]''(?:[^''\\]|\\.)*''|''[^'']*''|\$([A-Za-z_][A-Za-z_0-9]*|)\$.*?\$\3\$)|-{2}[^\n]*(?:\n|$)|/\*.*?\*/){1,1}?',
     case when keep_strings then ' \1\2 ' else ' \1 ' end,
     'g'
   );
@@ -251,6 +251,20 @@ revoke all on function chumbo.relation_tree(oid[]) from public, anon, authentica
 
 -- The rules ---------------------------------------------------------------------------------------------------------------
 
+create or replace function chumbo.is_platform_schema(name text)
+  returns boolean
+  language plpgsql immutable
+  security invoker
+  set search_path = ''
+as $$
+begin
+  return name ~ '^(pg_|_|supabase_)' or name in ('information_schema', 'auth', 'storage', 'realtime', 'extensions', 'graphql', 'graphql_public',
+    'vault', 'pgsodium', 'pgsodium_masks', 'pgbouncer', 'pgmq', 'pgtle', 'net', 'cron');
+end;
+$$;
+comment on function chumbo.is_platform_schema(text) is 'Whether a schema belongs to Postgres or to Supabase, so that its objects are not the author''s to mend.';
+revoke all on function chumbo.is_platform_schema(text) from public, anon, authenticated, service_role;
+
 create or replace function chumbo.lint_relations(relations oid[])
   returns table (relation oid, rule text, level text, object text, detail text, fix text)
   language plpgsql stable rows 5
@@ -260,7 +274,7 @@ as $$
 begin
   return query
   with reached as materialized (
-    select t.root, c.oid, c.oid::regclass::text as name, c.relkind, c.relrowsecurity, c.relowner, c.relispartition,
+    select t.root, c.oid, c.oid::regclass::text as name, c.relnamespace, c.relkind, c.relrowsecurity, c.relowner, c.relispartition,
       coalesce((
         select o.option_value::boolean from pg_options_to_table(c.reloptions) as o where o.option_name = 'security_invoker'
       ), false) as is_invoker
@@ -272,10 +286,13 @@ begin
     )
   ),
   viewed as materialized (
-    select v.oid, string_agg(b.oid::regclass::text, ', ' order by b.oid::regclass::text) as tables, bool_or(b.relrowsecurity) as is_guarded
+    select v.oid, string_agg(b.oid::regclass::text, ', ' order by b.oid::regclass::text) as tables,
+      -- What the platform keeps in tables, such as its users, is nobody's to read, with or without policies.
+      bool_or(b.relrowsecurity or chumbo.is_platform_schema(n.nspname)) as is_guarded
     from (select distinct r.oid from reached as r where r.relkind in ('v', 'm')) as v
     join chumbo.relation_tree(array(select distinct r.oid from reached as r where r.relkind in ('v', 'm'))) as t on t.root = v.oid
     join pg_catalog.pg_class as b on b.oid = t.relation and b.relkind in ('r', 'p', 'f')
+    join pg_catalog.pg_namespace as n on n.oid = b.relnamespace
     group by v.oid
   )
   select r.root, 'owner_view', case when w.is_guarded then 'error' else 'warning' end, r.name,
@@ -299,7 +316,8 @@ begin
       else format('alter table %s enable row level security; and a policy for each verb', r.name)
     end
   from reached as r
-  where r.relkind in ('r', 'p', 'f') and not r.relrowsecurity;
+  join pg_catalog.pg_namespace as n on n.oid = r.relnamespace
+  where r.relkind in ('r', 'p', 'f') and not r.relrowsecurity and not chumbo.is_platform_schema(n.nspname);
 end;
 $$;
 comment on function chumbo.lint_relations(oid[]) is 'What is risky about offering these relations, and those that they read.';
@@ -529,7 +547,8 @@ create or replace function chumbo.find_function(signature text)
   set search_path = ''
 as $$
 declare
-  v_parts text[] := parse_ident(split_part(signature, '(', 1));
+  -- Not strict, so that it stops at the bracket; a bracket inside of a quoted name is part of the name.
+  v_parts text[] := parse_ident(signature, false);
 begin
   return (
     select p.oid from pg_catalog.pg_proc as p where p.proname = v_parts[cardinality(v_parts)] and p.oid::regprocedure::text = signature);
@@ -545,10 +564,11 @@ create or replace function chumbo.find_drift(capability chumbo.capabilities, tar
   set search_path = ''
 as $$
 declare
-  v_parameters jsonb := chumbo.describe_parameters(target::regprocedure);
+  v_parameters jsonb;
   v_result record;
   v_message text;
 begin
+  v_parameters := chumbo.describe_parameters(target::regprocedure);
   if (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p) <> capability.parameters then
     return 'its parameters';
   elsif capability.kind = 'tool' and chumbo.input_schema(v_parameters) <> capability.input_schema then
@@ -572,10 +592,10 @@ begin
   end if;
   return null;
 exception
-  -- What was registered once could not be registered any more.
-  when sqlstate 'PT400' or sqlstate 'PT409' then
+  -- What was registered once could not be registered any more; whatever the reason, it costs the other findings nothing.
+  when others then
     get stacked diagnostics v_message = pg_exception_detail;
-    return format('its signature (%s)', v_message);
+    return format('its signature (%s)', coalesce(nullif(v_message, ''), sqlerrm));
 end;
 $$;
 comment on function chumbo.find_drift(chumbo.capabilities, oid) is
@@ -754,7 +774,7 @@ begin
   union all
   select c.server_id, c.kind, c.name::text, 'missing_target', 'error', b.signature,
     format('The %s %s of the %s is gone, so it cannot run.', b.part, b.signature, c.called),
-    format('Create it again, register another one, or select chumbo.drop_capability(%L, %L, %L);', c.name,
+    format('Create it again, register another one, or run select chumbo.drop_capability(%L, %L, %L);', c.name,
       (select s.slug from chumbo.servers as s where s.id = c.server_id), c.kind)
   from behind as b
   join c on c.id = b.id
@@ -762,7 +782,7 @@ begin
   union all
   select i.id, null, null, 'missing_target', 'error', i.signature,
     format('The function %s that writes the instructions of %s is gone, so everybody gets the fixed ones.', i.signature, i.slug),
-    format('Create it again, or update chumbo.servers set instructions_target = null where slug = %L;', i.slug)
+    format('Create it again, or run update chumbo.servers set instructions_target = null where slug = %L;', i.slug)
   from instructing as i
   where i.oid is null
 
@@ -947,10 +967,7 @@ begin
     and has_schema_privilege('anon', n.oid, 'usage')
     -- A trigger cannot be called.
     and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-    -- The platform's own.
-    and n.nspname !~ '^(pg_|_|supabase_)'
-    and n.nspname not in ('information_schema', 'auth', 'storage', 'realtime', 'extensions', 'graphql', 'graphql_public', 'vault', 'pgsodium',
-      'pgsodium_masks', 'pgbouncer', 'pgmq', 'pgtle', 'net', 'cron')
+    and not chumbo.is_platform_schema(n.nspname)
     and not exists (
       select from pg_catalog.pg_depend as d where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
     and not exists (select from function_of_ours as o where o.oid = p.oid)
@@ -1167,6 +1184,6 @@ comment on function chumbo.upkeep_report() is
 revoke all on function chumbo.upkeep_report() from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (17, 'lint', 'c88e9cf6f6a9c112a2cde7314a588429d49648efa7d6a109d1de88cd3e83a4cd') -- chumbo.installed
+values (17, 'lint', '332ea380f750face479fc4d60ec441b833ba39a2919d0625fa1c2a9ff21fd5e7') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

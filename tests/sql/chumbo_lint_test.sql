@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_lint_test.sql — chumbo.lint: for each rule no finding, the mistake, one finding, the repair, no finding.
 begin;
 \ir support/people.psql
-select plan(131);
+select plan(133);
 
 -- Arrange: a guarded table, and tools about which there is nothing to say.
 create schema demo;
@@ -184,6 +184,9 @@ create table demo.places (id integer);
 create view demo.all_places as select * from demo.places;
 select is((select string_agg(concat_ws(' ', f.rule, f.level, f.object), ', ' order by f.rule) from chumbo.lint_relations(array['demo.all_places'::regclass]) as f),
   'open_table warning demo.places, owner_view warning demo.all_places', 'over a table without row security it is no error by itself');
+create view demo.people as select id, email from auth.users;
+select is((select string_agg(concat_ws(' ', f.rule, f.level, f.object), ', ') from chumbo.lint_relations(array['demo.people'::regclass]) as f),
+  'owner_view error demo.people', 'the platform''s own tables are never to be shown, and never the author''s to mend');
 create materialized view demo.kept_notes as select * from demo.notes;
 select tests.finds('materialized_view', 'error', 'demo.kept_notes keeps a copy of demo.notes.*revoke all on demo.kept_notes',
   $$ create or replace function demo.list_notes() returns setof demo.notes language sql stable set search_path = '' as 'select * from demo.kept_notes' $$,
@@ -269,6 +272,21 @@ select is_empty($$ select from chumbo.lint() where rule = 'runner_tampered' $$, 
 select set_eq($$ select object from chumbo.lint() where rule = 'own_definer' $$,
   array['chumbo.run_as_anon(text,jsonb)', 'chumbo.run_as_authenticated(text,jsonb)', 'chumbo.sign_in_is_live(uuid,uuid,uuid)'], 'what of ours has other rights is listed');
 insert into tests.fired values ('own_row_security', 'error'), ('runner_tampered', 'error'), ('own_definer', 'info');
+
+-- One odd entry costs the others nothing.
+create function demo."we(ird"() returns integer language sql stable set search_path = '' as 'select 1';
+comment on function demo."we(ird"() is 'Weird.';
+select chumbo.register_tool('demo."we(ird"()', 'demo');
+create function demo.changed(a integer) returns integer language sql stable set search_path = '' as 'select 1';
+comment on function demo.changed(integer) is 'Changed.';
+select chumbo.register_tool('demo.changed', 'demo');
+drop function demo.changed(integer);
+create function demo.changed(integer) returns integer language sql stable set search_path = '' as 'select 1';
+comment on function demo.changed(integer) is 'Changed.';
+select results_eq($$ select rule, capability, detail from chumbo.lint('demo') where capability in ('changed', 'we_ird') $$,
+  $$ values ('drift', 'changed', 'demo.changed(integer) says something else today than when the tool changed was registered: its signature (Argument 1 of demo.changed(integer) has no name, so no client can pass it.).') $$,
+  'a signature that could not be registered any more is drift, and a bracket in a name is a name');
+select chumbo.drop_capability(name, 'demo') from unnest(array['changed', 'we_ird']) as n (name);
 
 -- D30: a tool that needs more rights says so, and is listed with its reason.
 alter function demo.list_notes() security definer;
