@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_lint_test.sql — chumbo.lint: for each rule no finding, the mistake, one finding, the repair, no finding.
 begin;
 \ir support/people.psql
-select plan(133);
+select plan(135);
 
 -- Arrange: a guarded table, and tools about which there is nothing to say.
 create schema demo;
@@ -272,6 +272,21 @@ select is_empty($$ select from chumbo.lint() where rule = 'runner_tampered' $$, 
 select set_eq($$ select object from chumbo.lint() where rule = 'own_definer' $$,
   array['chumbo.run_as_anon(text,jsonb)', 'chumbo.run_as_authenticated(text,jsonb)', 'chumbo.sign_in_is_live(uuid,uuid,uuid)'], 'what of ours has other rights is listed');
 insert into tests.fired values ('own_row_security', 'error'), ('runner_tampered', 'error'), ('own_definer', 'info');
+
+-- What was just registered has not drifted, however it answers.
+create function demo.page("limit" integer default 20, "cursor" bigint default null) returns setof demo.notes language sql stable set search_path = ''
+  as 'select n.* from demo.notes as n where page."cursor" is null or n.id > page."cursor" order by n.id limit page."limit"';
+create function demo.say(answer jsonb) returns text language sql immutable set search_path = '' as 'select answer::text';
+create function demo.bare() returns setof record language sql stable set search_path = '' as 'select n.id, n.body from demo.notes as n';
+create function demo.whole() returns jsonb language sql stable set search_path = '' as $$ select '{"content": []}'::jsonb $$;
+select chumbo.register_tool('demo.page', 'demo', result => 'collection', cursor => '{id}', description => 'Pages.');
+select chumbo.register_tool('demo.list_notes', 'demo', name => 'said', result => 'hybrid', render => 'demo.say', description => 'Says.');
+select chumbo.register_tool('demo.bare', 'demo', columns => 'id bigint, body text', description => 'Bare.');
+select chumbo.register_tool('demo.whole', 'demo', result => 'mcp', description => 'Whole.');
+select is_empty($$ select capability, detail from chumbo.lint('demo') where rule = 'drift' $$, 'a collection, a rendered answer, declared columns and a whole result are as registered');
+drop function demo.say(jsonb);
+select results_eq($$ select rule, capability, object from chumbo.lint('demo') where level = 'error' $$, $$ values ('missing_target', 'said', 'demo.say(jsonb)') $$, 'a render function that is gone is told as well');
+select chumbo.drop_capability(name, 'demo') from unnest(array['page', 'said', 'bare', 'whole']) as n (name);
 
 -- One odd entry costs the others nothing.
 create function demo."we(ird"() returns integer language sql stable set search_path = '' as 'select 1';
