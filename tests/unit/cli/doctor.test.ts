@@ -221,7 +221,8 @@ describe('chumbo doctor, of a database', () => {
     const { code, answer, check } = await examine()
 
     expect([code, answer.schema]).toEqual([3, { found: null, needed }])
-    expect(check('schema')).toMatchObject({ status: 'error', fix: expect.stringContaining('chumbo install') })
+    expect(check('schema')?.status).toBe('error')
+    expect(check('schema')?.fix).toContain('chumbo install')
   })
 
   it.each([
@@ -240,7 +241,8 @@ describe('chumbo doctor, of a database', () => {
 
       const { check, answer } = await examine()
 
-      expect(check('upkeep')).toMatchObject({ status: 'warning', detail: expect.stringContaining(told) })
+      expect(check('upkeep')?.status).toBe('warning')
+      expect(check('upkeep')?.detail).toContain(told)
       expect(check('upkeep')?.detail).toMatch(/^Receipts take \d+\.\d MB, the oldest is 40 days old/)
       expect(answer.upkeep).toMatchObject({ receipts: { rest_rows: 1 } })
     },
