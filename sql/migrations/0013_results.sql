@@ -988,6 +988,6 @@ revoke all on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, js
 grant execute on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (13, 'results', '97e86c9d27da92fe4bc0539766d7301aca939e2f751467384dcab6cecbe525a4') -- chumbo.installed
+values (13, 'results', 'f57415da1b349a7208a9bdc1e6cdd525e9813f025a99a1abb8c724cc33c6ac50') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -64,7 +64,10 @@ declare
   v_has_outputs boolean;
 begin
   select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = target;
-  select t.typrelid into v_relation from pg_catalog.pg_type as t where t.oid = v_proc.prorettype and t.typtype = 'c';
+  -- A domain over a row type is taken apart by a from clause like that type itself.
+  select t.typrelid into v_relation
+  from pg_catalog.pg_type as t
+  where t.oid = (chumbo.base_type(v_proc.prorettype)).type_id and t.typtype = 'c';
   v_has_outputs := coalesce(v_proc.proargmodes && array['o', 'b', 't']::"char"[], false);
 
   if columns is not null then
@@ -182,6 +185,11 @@ begin
       v_source := '%s' || replace(substr(v_source, 3), '%', '%%');
     elsif v_columns is null then
       v_source := v_source || ' (value)';
+    elsif jsonb_array_length(v_columns) = 1 and chumbo.type_kind(v_proc.prorettype) = 'object'
+      and (v_columns #>> '{0,type}')::oid = v_proc.prorettype
+    then
+      -- A single output of a row type is what the function returns, and a from clause takes it apart: here it is put together.
+      v_source := format('(select case when t is null then null else t end as %I from %%s as t) as t', replace(v_columns #>> '{0,name}', '%', '%%'));
     end if;
 
     select
@@ -980,6 +988,6 @@ revoke all on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, js
 grant execute on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (13, 'results', '97e86c9d27da92fe4bc0539766d7301aca939e2f751467384dcab6cecbe525a4') -- chumbo.installed
+values (13, 'results', 'f57415da1b349a7208a9bdc1e6cdd525e9813f025a99a1abb8c724cc33c6ac50') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
