@@ -431,7 +431,7 @@ begin
   -- most tools have, those that would make a search of a huge catalog long say the least, and are left out: a null weight.
   v_weights := array(
     select case
-      when sum(f.tools) over (order by f.tools, t.place) <= 30000 or row_number() over (order by f.tools, t.place) = 1
+      when sum(f.tools) over (order by f.tools, t.place) <= 20000 or row_number() over (order by f.tools, t.place) = 1
         then ln(1 + (n.tools - f.tools + 0.5) / (f.tools + 0.5))
     end
     from (select count(*)::double precision as tools from chumbo.search_documents as d where d.audience_id = any (v_audiences)) as n
@@ -636,6 +636,6 @@ revoke all on function chumbo.list_page(bigint, text, text[], text, integer, boo
 grant execute on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (15, 'search', '9a82ce43cca8973dfe4dcddc764807768e39d951608a53f232df281203765474') -- chumbo.installed
+values (15, 'search', '3605879b9d1ab2e25a7de5d6ff5ad0a071c1c436683d62393f427dfcf372a68b') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
