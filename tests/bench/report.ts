@@ -2,6 +2,7 @@
 import type { GrowthStep } from './growth.ts'
 import type { Measurement } from './measure.ts'
 import type { RoundTrips } from './round-trips.ts'
+import type { SearchStep } from './search.ts'
 import { round } from './statistics.ts'
 
 export interface Report {
@@ -17,6 +18,7 @@ export interface Report {
   readonly results: readonly Measurement[]
   readonly ratios: readonly Ratio[]
   readonly growth: readonly GrowthStep[]
+  readonly search: readonly SearchStep[]
   readonly roundTrips: RoundTrips
   readonly errors: readonly string[]
 }
@@ -28,7 +30,11 @@ export interface Ratio {
 }
 
 /** The comparisons worth making. Latency ratios are of p50 with one client. */
-export function ratiosOf(results: readonly Measurement[], growth: readonly GrowthStep[]): Ratio[] {
+export function ratiosOf(
+  results: readonly Measurement[],
+  growth: readonly GrowthStep[],
+  search: readonly SearchStep[],
+): Ratio[] {
   const cell = (id: string, clients = 1): Measurement | undefined =>
     results.find((result) => result.id === id && result.clients === clients)
   const p50 = (id: string): number => cell(id)?.p50 ?? Number.NaN
@@ -87,6 +93,20 @@ export function ratiosOf(results: readonly Measurement[], growth: readonly Growt
       }),
     )
   }
+  const [few] = search
+  const many = search.at(-1)
+  if (few !== undefined && many !== undefined) {
+    ratios.push(
+      ratio('search-growth', {
+        what: `search_tools through direct: ${many.tools} tools ÷ ${few.tools} tools`,
+        value: many.callP50 / few.callP50,
+      }),
+      ratio('register-growth', {
+        what: `Registering one tool: beside ${many.tools} ÷ beside ${few.tools}`,
+        value: many.registerP50 / few.registerP50,
+      }),
+    )
+  }
   return ratios
 }
 
@@ -96,7 +116,7 @@ function ratio(id: string, { what, value }: Omit<Ratio, 'id'>): Ratio {
 
 /** The document as text. */
 export function describeReport(report: Report): string {
-  const { machine, settings, results, ratios, growth, roundTrips, errors } = report
+  const { machine, settings, results, ratios, growth, search, roundTrips, errors } = report
   const levels = [...new Set(results.map(({ clients }) => clients))]
   const ids = [...new Set(results.map(({ id }) => id))]
   const rows = ids.map((id) => {
@@ -116,6 +136,19 @@ export function describeReport(report: Report): string {
     table([
       ['tools registered', 'call p50', 'list p50'],
       ...growth.map(({ tools, callP50, listP50 }) => [String(tools), callP50.toFixed(2), listP50.toFixed(2)]),
+    ]),
+    table([
+      [
+        'tools to search',
+        'call p50',
+        'rare words, database p50',
+        'common words, database p50',
+        'register p50',
+      ],
+      ...search.map(({ tools, ...times }) => [
+        String(tools),
+        ...[times.callP50, times.rareP50, times.commonP50, times.registerP50].map((time) => time.toFixed(2)),
+      ]),
     ]),
     table(ratios.map(({ what, value }) => [what, value.toFixed(2)])),
     `Database round trips through direct: SQL tool ${roundTrips.sqlCall}, TypeScript tool ${roundTrips.codeCall}, `

@@ -13,10 +13,11 @@ import { parseArgs } from 'node:util'
 import { measureGrowth } from './growth.ts'
 import { startLoadGenerator } from './load.ts'
 import { measure } from './measure.ts'
+import { measureSearch } from './search.ts'
 import { describeReport, ratiosOf, type Report } from './report.ts'
 import { countRoundTrips } from './round-trips.ts'
 import { openStage } from './stage.ts'
-import { createGrowthTargets, createVariants } from './variants.ts'
+import { createGrowthTargets, createSearchTarget, createVariants } from './variants.ts'
 
 // Many short rounds rather than few long ones: a disturbance then spoils a round and not a variant.
 const plans = {
@@ -31,6 +32,7 @@ const plans = {
       { clients: 32, calls: 192 },
     ],
     growth: { sizes: [10, 100, 1_000, 10_000], rounds: 4, budget: 45, calls: 60 },
+    search: { sizes: [10, 10_000], rounds: 3, searches: 60 },
   },
   quick: {
     people: 2,
@@ -43,6 +45,7 @@ const plans = {
       { clients: 32, calls: 64 },
     ],
     growth: { sizes: [10, 100, 1_000, 10_000], rounds: 1, budget: 5, calls: 20 },
+    search: { sizes: [10, 10_000], rounds: 1, searches: 20 },
   },
 }
 
@@ -72,7 +75,7 @@ function readOptions(): Options | undefined {
 async function main({ json, quick, durable }: Options): Promise<number> {
   const interruption = watchForSignals()
   const load = startLoadGenerator()
-  const { people, growth, ...plan } = quick ? plans.quick : plans.full
+  const { people, growth, search, ...plan } = quick ? plans.quick : plans.full
   note('Starting the stack.')
   const opening = openStage({ people, isDurable: durable, note: () => {} })
   try {
@@ -86,9 +89,16 @@ async function main({ json, quick, durable }: Options): Promise<number> {
         targets: await createGrowthTargets(stage),
         note,
       })
+      const searched = await measureSearch({
+        ...search,
+        load,
+        owner: stage.owner,
+        target: await createSearchTarget(stage),
+        note,
+      })
       note('Counting round trips.')
       const roundTrips = await countRoundTrips(stage, load)
-      const allErrors = [...errors, ...grown.errors]
+      const allErrors = [...errors, ...grown.errors, ...searched.errors]
       return {
         ok: allErrors.length === 0,
         machine: {
@@ -97,10 +107,19 @@ async function main({ json, quick, durable }: Options): Promise<number> {
           deno: denoVersion(),
           postgres: stage.postgresVersion,
         },
-        settings: { quick, durable, people, ...plan, rounds, growth: { ...growth, rounds: grown.rounds } },
+        settings: {
+          quick,
+          durable,
+          people,
+          ...plan,
+          rounds,
+          growth: { ...growth, rounds: grown.rounds },
+          search,
+        },
         results,
-        ratios: ratiosOf(results, grown.steps),
+        ratios: ratiosOf(results, grown.steps, searched.steps),
         growth: grown.steps,
+        search: searched.steps,
         roundTrips,
         // The first ones say what is wrong; a broken variant has thousands.
         errors: allErrors.slice(0, 20),

@@ -29,10 +29,11 @@ grant execute on function public.bench_list_notes(integer) to authenticated;
 -- Chumbo: a scope, a limit nobody reaches, receipts by themselves; ten tools, so that a list is one.
 select chumbo.register_server('bench', name => 'bench');
 select chumbo.register_server('bench-growth', name => 'bench-growth');
+select chumbo.register_server('bench-search', name => 'bench-search', settings => '{"catalog_mode": "search"}');
 select chumbo.define_scope('bench:read', title => 'Read notes');
 select chumbo.grant_scope('bench:read', 'authenticated');
 select chumbo.set_rate_limit('bench', server => slug, requests => 1000000, window_seconds => 60)
-from unnest(array['bench', 'bench-growth']) as slug;
+from unnest(array['bench', 'bench-growth', 'bench-search']) as slug;
 select chumbo.register_tool('public.bench_list_notes', server => slug, scopes => array['bench:read'])
 from unnest(array['bench', 'bench-growth']) as slug;
 select chumbo.register_tool('public.bench_list_notes', server => slug, name => format('list_notes_%s', i), scopes => array['bench:read'])

@@ -93,6 +93,17 @@ export async function createGrowthTargets(
   return { call: callOf({ url, tokens, ...call }), list: listOf({ url, tokens }) }
 }
 
+/** A search of the server whose catalog is searched. */
+export async function createSearchTarget(stage: Stage): Promise<HttpTarget> {
+  return callOf({
+    url: `${await stage.functionUrl('growth')}/bench-search`,
+    tokens: stage.principals.map(({ token }) => token),
+    name: 'search_tools',
+    arguments: { query: 'update order' },
+    expected: '"inputSchema"',
+  })
+}
+
 interface Endpoint {
   readonly url: string
   readonly tokens: readonly string[]

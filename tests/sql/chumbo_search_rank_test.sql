@@ -52,7 +52,7 @@ select is((tests.ranked(query, '{invoices}'))[1], name, format('the exact name %
 from (values ('board_add_link', 'board_add_link'), ('createInvoice', 'createInvoice'), ('list-open-tasks', 'list-open-tasks'), ('list_open_tasks', 'list_open_tasks'),
   (' list-open-tasks ', 'list-open-tasks'), ('`list_open_tasks`', 'list_open_tasks'), ('"list-open-tasks"?', 'list-open-tasks'), ('who_am_i', 'who_am_i'), ('translate', 'translate')) as t (query, name);
 select is(tests.ranked('ledger'), '{exportLedger,bookkeeping,quarterly}', 'a word in the name outranks the description that repeats it, and that a parameter');
-select is((tests.ranked('open tasks'))[:2], '{list-open-tasks,list_open_tasks}', 'what is equal comes by name');
+select is((tests.ranked('open tasks'))[:2], '{list-open-tasks,list_open_tasks}', 'what is equal comes in the order of registration');
 select is(cardinality(tests.ranked('record')), 5, 'five at most');
 select is(tests.ranked('record'), tests.ranked('record'), 'the same five each time');
 select is(tests.ranked(query), '{}', format('%L finds nothing', query))

@@ -50,9 +50,9 @@ select is(tests.sorted(tests.finds('alice', repeat('gizmo ', 2000))), 'for_model
 
 -- What is not there for a caller does not show in what is.
 select tests.act_as_owner();
-create temporary table before on commit drop as select tests.search('alice', 'turn open gizmo') - 'revision' as answer;
-select chumbo.register_tool('demo.one', 'demo', name => 'more_' || i, description => 'Opens things, open and openly.', scopes => '{hidden}') from generate_series(1, 30) as i;
-select is(tests.search('alice', 'turn open gizmo') - 'revision', (select answer from before), 'thirty tools that are hidden move nothing');
+create temporary table before on commit drop as select tests.search('alice', 'holders code') - 'revision' as answer;
+select chumbo.register_tool('demo.one', 'demo', name => 'more_' || i, description => 'Holders of things, for holders.', scopes => '{hidden}') from generate_series(1, 30) as i;
+select is(tests.search('alice', 'holders code') - 'revision', (select answer from before), 'thirty tools that are hidden move nothing');
 select tests.act_as_runtime();
 
 -- The answer.
