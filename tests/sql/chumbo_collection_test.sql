@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_collection_test.sql — a list read page by page: nothing lost, nothing twice, no cursor that strays.
 begin;
 \ir support/people.psql
-select plan(87);
+select plan(88);
 \ir support/runtime.psql
 
 create table demo.notes (
@@ -177,6 +177,7 @@ select is(tests.refused('alice', 'list_notes', current_setting('tests.cursor')),
 select is(tests.refused('alice', 'list_notes', current_setting('tests.cursor'), '{"limit": 50}'), null, 'also with another limit');
 select is(tests.refused('bob', 'list_notes', current_setting('tests.cursor')), 'invalid_cursor', 'not another caller');
 select is(tests.refused('nobody', 'list_notes', current_setting('tests.cursor')), 'invalid_cursor', 'nor nobody');
+select is(tests.refused('bob', 'list_notes', current_setting('tests.cursor'), '{}', jsonb_build_object('client_id', tests.client('alice'), 'user_id', null)), 'invalid_cursor', 'be it with the same client');
 select is(tests.refused('alice', 'list_notes', current_setting('tests.cursor'), '{}', jsonb_build_object('client_id', tests.client('bob'), 'user_id', null)), 'invalid_cursor', 'nor another client of the same one');
 select is(tests.refused('alice', 'other_notes', current_setting('tests.cursor')), 'invalid_cursor', 'not another tool, be it of the same function');
 select is(tests.refused('alice', 'list_notes', current_setting('tests.cursor'), '{"kind": "b"}'), 'invalid_cursor', 'not other filters');
