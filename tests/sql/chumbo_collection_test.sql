@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_collection_test.sql — a list read page by page: nothing lost, nothing twice, no cursor that strays.
 begin;
 \ir support/people.psql
-select plan(87);
+select plan(90);
 \ir support/runtime.psql
 
 create table demo.notes (
@@ -177,6 +177,7 @@ select is(tests.refused('alice', 'list_notes', current_setting('tests.cursor')),
 select is(tests.refused('alice', 'list_notes', current_setting('tests.cursor'), '{"limit": 50}'), null, 'also with another limit');
 select is(tests.refused('bob', 'list_notes', current_setting('tests.cursor')), 'invalid_cursor', 'not another caller');
 select is(tests.refused('nobody', 'list_notes', current_setting('tests.cursor')), 'invalid_cursor', 'nor nobody');
+select is(tests.refused('bob', 'list_notes', current_setting('tests.cursor'), '{}', jsonb_build_object('client_id', tests.client('alice'), 'user_id', null)), 'invalid_cursor', 'be it with the same client');
 select is(tests.refused('alice', 'list_notes', current_setting('tests.cursor'), '{}', jsonb_build_object('client_id', tests.client('bob'), 'user_id', null)), 'invalid_cursor', 'nor another client of the same one');
 select is(tests.refused('alice', 'other_notes', current_setting('tests.cursor')), 'invalid_cursor', 'not another tool, be it of the same function');
 select is(tests.refused('alice', 'list_notes', current_setting('tests.cursor'), '{"kind": "b"}'), 'invalid_cursor', 'not other filters');
@@ -201,6 +202,18 @@ select cmp_ok(max(octet_length(tests.call('alice', 'sized_512', jsonb_build_obje
 select is(
   (select max(n) from generate_series(1, 5) as n where octet_length(chumbo.whole_result(chumbo.compact_json(tests.page('alice', 'sized', jsonb_build_object('limit', n))))) <= 512),
   jsonb_array_length(tests.page('alice', 'sized_512', '{"limit": 5}') -> 'items'), 'nor has fewer items than fit');
+select set_config('tests.exact', octet_length(chumbo.whole_result(chumbo.compact_json(tests.page('alice', 'sized_1m', '{"limit": 3}'))))::text, true);
+select tests.act_as_owner();
+update chumbo.capabilities set max_bytes = current_setting('tests.exact')::integer where name = 'sized_1m';
+select tests.act_as_runtime();
+select is(jsonb_array_length(tests.page('alice', 'sized_1m', '{"limit": 3}') -> 'items'), 3, 'a page may be as large as it may be');
+select tests.act_as_owner();
+update chumbo.capabilities set max_bytes = current_setting('tests.exact')::integer - 1 where name = 'sized_1m';
+select tests.act_as_runtime();
+select is(jsonb_array_length(tests.page('alice', 'sized_1m', '{"limit": 3}') -> 'items'), 2, 'and not a byte larger');
+select tests.act_as_owner();
+update chumbo.capabilities set max_bytes = 1048576 where name = 'sized_1m';
+select tests.act_as_runtime();
 select is(tests.page('alice', 'sized', '{"poison": 3}') -> 'items', '[{"id": 1, "body": "short 1"}, {"id": 2, "body": "short 2"}]', 'an item too large ends the page before it');
 select is((tests.call('alice', 'sized', '{"poison": 3}') ->> 'truncated')::boolean, true, 'which the receipt says');
 select set_config('tests.error', (tests.call('alice', 'sized', tests.page('alice', 'sized', '{"poison": 3, "limit": 4}') #> '{next_call,arguments}') -> 'error')::text, true);
