@@ -1,7 +1,7 @@
 -- tests/sql/chumbo_read_test.sql — chumbo_read: admits, reads as the caller, and always leaves one receipt.
 begin;
 \ir support/people.psql
-select plan(68);
+select plan(69);
 \ir support/runtime.psql
 
 select function_privs_are('public', 'chumbo_read', array['text', 'text', 'jsonb'], role, array[]::text[], role || ' may not read')
@@ -126,6 +126,7 @@ select results_eq($$ select kind, capability, outcome, code, row_count, bytes, t
     ('resource_template', 'note', 'ok', null, 1, 70, false), ('resource_template', 'note', 'ok', null, 1, 68, false) $$, 'every read left a receipt');
 select is((select count(*) from chumbo.receipts where capability is null and outcome = 'refused' and code = 'unknown_capability'), 6::bigint, 'the unknown ones without a name');
 select is((select count(*) from chumbo.receipts where capability like 'hidden%' or capability = 'app_hidden'), 2::bigint, 'the hidden ones with theirs');
+select is_empty($$ select from chumbo.receipts where (outcome = 'refused') <> (capability_version is null) $$, 'with the version that ran, if one did');
 select is((select count(*) from chumbo.receipts where code = 'resource_not_found'), 13::bigint, 'and what was not there says so');
 
 -- From the next request on.
