@@ -15,6 +15,19 @@ grant usage on schema chumbo to authenticated;
 grant usage on schema chumbo to chumbo_runtime;
 grant usage on schema chumbo to service_role;
 
+create table chumbo.accepted_findings (
+  key text not null,
+  reason text not null,
+  accepted_by text default CURRENT_USER not null,
+  accepted_at timestamp with time zone default now() not null,
+  constraint accepted_findings_pkey PRIMARY KEY (key),
+  constraint accepted_findings_reason_is_given CHECK ((btrim(reason) <> ''::text))
+);
+alter table chumbo.accepted_findings owner to postgres;
+comment on table chumbo.accepted_findings is 'Findings of chumbo.lint that somebody looked at and wants so. They are still listed, as information with the reason.';
+comment on column chumbo.accepted_findings.key is 'The key that chumbo.lint gives to a finding.';
+alter table chumbo.accepted_findings enable row level security;
+
 create table chumbo.capabilities (
   id bigint generated always as identity not null,
   server_id bigint not null,
@@ -52,10 +65,23 @@ create table chumbo.capabilities (
   icons jsonb,
   size bigint,
   definition_bytes integer default 0 not null,
+  version integer default 1 not null,
+  digest text,
+  content jsonb,
+  uri_prefix text collate "C",
+  uri_like text,
+  uri_pattern text,
+  uri_rank integer[],
+  uri_variables text[],
+  uri_query text[],
+  listing jsonb,
+  completions jsonb,
+  cache_ttl_ms integer,
   constraint capabilities_pkey PRIMARY KEY (id),
   constraint capabilities_server_id_kind_name_key UNIQUE (server_id, kind, name),
   constraint capabilities_server_id_fkey FOREIGN KEY (server_id) REFERENCES chumbo.servers(id) ON DELETE CASCADE,
   constraint capabilities_annotations_are_object CHECK ((jsonb_typeof(annotations) = 'object'::text)),
+  constraint capabilities_cache_ttl_ms_is_bounded CHECK (((cache_ttl_ms >= 0) AND (cache_ttl_ms <= 86400000))),
   constraint capabilities_handler_is_known CHECK ((handler = ANY (ARRAY['sql'::text, 'table'::text, 'static'::text, 'typescript'::text]))),
   constraint capabilities_icons_are_array CHECK ((jsonb_typeof(icons) = 'array'::text)),
   constraint capabilities_input_schema_is_object CHECK (((input_schema ->> 'type'::text) = 'object'::text)),
@@ -69,6 +95,7 @@ create table chumbo.capabilities (
   constraint capabilities_result_shape_is_known CHECK ((result_shape = ANY (ARRAY['rows'::text, 'row'::text, 'scalar'::text, 'json'::text, 'void'::text]))),
   constraint capabilities_row_cap_is_bounded CHECK (((row_cap >= 1) AND (row_cap <= 10000))),
   constraint capabilities_sql_is_complete CHECK (((handler = 'sql'::text) = ((target IS NOT NULL) AND (target_schema IS NOT NULL) AND (target_name IS NOT NULL) AND (parameters IS NOT NULL) AND (result_query IS NOT NULL) AND (result_shape IS NOT NULL)))),
+  constraint capabilities_static_has_content CHECK (((handler <> 'static'::text) OR (kind = 'tool'::text) OR (content IS NOT NULL))),
   constraint capabilities_visibility_is_known CHECK (((visibility <@ '{model,app}'::text[]) AND ((cardinality(visibility) >= 1) AND (cardinality(visibility) <= 2)) AND (array_position(visibility, NULL::text) IS NULL)))
 );
 alter table chumbo.capabilities owner to postgres;
@@ -89,15 +116,70 @@ comment on column chumbo.capabilities.is_pinned is 'Listed also where the rest o
 comment on column chumbo.capabilities.search_terms is 'Further words by which it is found; clients do not see them.';
 comment on column chumbo.capabilities.size is 'The bytes of a resource, when they are known.';
 comment on column chumbo.capabilities.definition_bytes is 'The bytes of its entry in a list; kept by a trigger.';
+comment on column chumbo.capabilities.version is 'Counts what was ever registered under this server, kind and name. Kept by a trigger; enabling and disabling leave it as it is.';
+comment on column chumbo.capabilities.digest is 'SHA-256 over all that clients see of it and that decides what runs. Kept by a trigger.';
+comment on column chumbo.capabilities.content is 'What a static resource or prompt holds: {text}, {blob} in base64, or {messages}.';
+comment on column chumbo.capabilities.uri_prefix is 'The characters of a template before its first expression; looked up by, so that a read never tries every template.';
+comment on column chumbo.capabilities.uri_like is 'The literal parts of a template as a like pattern: a cheap look before uri_pattern.';
+comment on column chumbo.capabilities.uri_pattern is 'The anchored expression that a URI, without its query where the template has one, matches as a whole.';
+comment on column chumbo.capabilities.uri_rank is 'The larger of two matching templates is the more specific one: prefix, literal characters, then fewer variables.';
+comment on column chumbo.capabilities.uri_variables is 'The variables of uri_pattern, in the order of its groups.';
+comment on column chumbo.capabilities.uri_query is 'The variables of a query expression, {?a,b}.';
+comment on column chumbo.capabilities.listing is 'Of a template, the function that lists its resources: what of a row it replaces while it runs.';
+comment on column chumbo.capabilities.completions is 'By argument or variable, the function that completes it: what of a row it replaces while it runs.';
+comment on column chumbo.capabilities.cache_ttl_ms is 'How long a client may keep what it read, in milliseconds; null leaves it unsaid.';
 alter table chumbo.capabilities enable row level security;
+CREATE INDEX capabilities_pinned_idx ON chumbo.capabilities USING btree (server_id, kind, name) WHERE is_pinned;
+CREATE INDEX capabilities_server_id_completions_idx ON chumbo.capabilities USING btree (server_id) WHERE (completions IS NOT NULL);
+CREATE INDEX capabilities_server_id_listing_idx ON chumbo.capabilities USING btree (server_id, name) WHERE (listing IS NOT NULL);
+CREATE UNIQUE INDEX capabilities_server_id_uri_idx ON chumbo.capabilities USING btree (server_id, uri) WHERE ((kind = 'resource'::text) AND (handler <> 'typescript'::text));
+CREATE UNIQUE INDEX capabilities_server_id_uri_prefix_uri_pattern_idx ON chumbo.capabilities USING btree (server_id, uri_prefix, uri_pattern, uri_query) WHERE ((kind = 'resource_template'::text) AND (handler <> 'typescript'::text));
 create policy select_runtime on chumbo.capabilities as permissive for select to chumbo_runtime
   using (true);
 CREATE TRIGGER _400_bound_definition BEFORE INSERT OR UPDATE ON chumbo.capabilities FOR EACH ROW EXECUTE FUNCTION chumbo.tg_capabilities__bound_definition();
 CREATE TRIGGER _500_advance_server_delete AFTER DELETE ON chumbo.capabilities REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__advance_server();
 CREATE TRIGGER _500_advance_server_insert AFTER INSERT ON chumbo.capabilities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__advance_server();
 CREATE TRIGGER _500_advance_server_update AFTER UPDATE ON chumbo.capabilities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__advance_server();
+CREATE TRIGGER _600_index_delete AFTER DELETE ON chumbo.capabilities REFERENCING OLD TABLE AS former_rows FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__index();
+CREATE TRIGGER _600_index_insert AFTER INSERT ON chumbo.capabilities REFERENCING NEW TABLE AS current_rows FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__index();
+CREATE TRIGGER _600_index_update AFTER UPDATE ON chumbo.capabilities REFERENCING OLD TABLE AS former_rows NEW TABLE AS current_rows FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__index();
+CREATE TRIGGER _600_record_added AFTER INSERT ON chumbo.capabilities REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__record_added();
+CREATE TRIGGER _600_record_changed AFTER UPDATE ON chumbo.capabilities REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__record_changed();
+CREATE TRIGGER _600_record_removed AFTER DELETE ON chumbo.capabilities REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capabilities__record_removed();
+CREATE TRIGGER _900_keep_version BEFORE INSERT OR UPDATE ON chumbo.capabilities FOR EACH ROW EXECUTE FUNCTION chumbo.tg_capabilities__keep_version();
 grant select on table chumbo.capabilities to chumbo_runtime;
 grant select on table chumbo.capabilities to service_role;
+
+create table chumbo.capability_changes (
+  id bigint generated always as identity not null,
+  server text not null,
+  kind text not null,
+  name text collate "C" not null,
+  version integer not null,
+  change text not null,
+  old_digest text,
+  digest text,
+  registration jsonb,
+  changed_by text default SESSION_USER,
+  subject text,
+  changed_at timestamp with time zone default now() not null,
+  transaction_id xid8 default pg_current_xact_id() not null,
+  constraint capability_changes_pkey PRIMARY KEY (id),
+  constraint capability_changes_change_is_known CHECK ((change = ANY (ARRAY['added'::text, 'changed'::text, 'removed'::text, 'enabled'::text, 'disabled'::text])))
+);
+alter table chumbo.capability_changes owner to postgres;
+comment on table chumbo.capability_changes is 'What happened to every capability, in the order of the ids; only added to. It outlives the capability and its server: a name that comes back goes on counting its versions, so a receipt never names two things alike.';
+comment on column chumbo.capability_changes.server is 'The slug the server had then.';
+comment on column chumbo.capability_changes.version is 'The version from then on; of what was removed, the last one.';
+comment on column chumbo.capability_changes.old_digest is 'Digest of what was registered before; null when there was nothing.';
+comment on column chumbo.capability_changes.digest is 'Digest of what is registered since; null when it was removed.';
+comment on column chumbo.capability_changes.registration is 'All that was registered, for added and changed: two of these show what differs between two versions.';
+comment on column chumbo.capability_changes.changed_by is 'The database login; null for what was there before changes were recorded.';
+comment on column chumbo.capability_changes.subject is 'The sub claim in force, when a signed-in user made the change through the application.';
+comment on column chumbo.capability_changes.transaction_id is 'What one migration did has the same.';
+alter table chumbo.capability_changes enable row level security;
+CREATE INDEX capability_changes_server_kind_name_version_idx ON chumbo.capability_changes USING btree (server, kind, name, version);
+CREATE TRIGGER _500_refuse BEFORE DELETE OR UPDATE OR TRUNCATE ON chumbo.capability_changes FOR EACH STATEMENT EXECUTE FUNCTION chumbo.tg_capability_changes__refuse();
 
 create table chumbo.grants (
   id bigint generated always as identity not null,
@@ -238,6 +320,48 @@ create policy select_runtime on chumbo.rate_limits as permissive for select to c
 grant select on table chumbo.rate_limits to chumbo_runtime;
 grant select on table chumbo.rate_limits to service_role;
 
+create table chumbo.readable_tables (
+  id bigint generated always as identity not null,
+  server_id bigint not null,
+  name text collate "C" not null,
+  table_schema text not null,
+  table_name text not null,
+  columns text[] not null,
+  filterable text[],
+  sortable text[],
+  key text[],
+  description text,
+  default_limit integer not null,
+  max_limit integer not null,
+  required_scopes text[] default '{}'::text[] not null,
+  is_protected boolean not null,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint readable_tables_pkey PRIMARY KEY (id),
+  constraint readable_tables_server_id_name_key UNIQUE (server_id, name),
+  constraint readable_tables_server_id_fkey FOREIGN KEY (server_id) REFERENCES chumbo.servers(id) ON DELETE CASCADE,
+  constraint readable_tables_columns_are_named CHECK (((cardinality(columns) > 0) AND (array_position(columns, NULL::text) IS NULL))),
+  constraint readable_tables_default_limit_is_bounded CHECK (((default_limit >= 1) AND (default_limit <= max_limit))),
+  constraint readable_tables_filterable_is_chosen CHECK ((filterable <@ columns)),
+  constraint readable_tables_max_limit_is_bounded CHECK (((max_limit >= 1) AND (max_limit <= 10000))),
+  constraint readable_tables_name_is_portable CHECK ((name ~ '^[A-Za-z0-9_-]{1,64}$'::text)),
+  constraint readable_tables_required_scopes_are_not_blank CHECK (((array_position(required_scopes, NULL::text) IS NULL) AND (''::text <> ALL (required_scopes)))),
+  constraint readable_tables_sortable_is_chosen CHECK ((sortable <@ columns))
+);
+alter table chumbo.readable_tables owner to postgres;
+comment on table chumbo.readable_tables is 'The tables and views a server lets its callers read, each with the columns chosen. What has no row here cannot be read.';
+comment on column chumbo.readable_tables.name is 'What clients call it.';
+comment on column chumbo.readable_tables.columns is 'Named when it was registered, in the order shown; a column that is added to the table later is not among them.';
+comment on column chumbo.readable_tables.filterable is 'The columns a filter may name; null for all chosen ones.';
+comment on column chumbo.readable_tables.sortable is 'The columns an order may name; null for all chosen ones.';
+comment on column chumbo.readable_tables.key is 'What tells two rows of a view apart and so makes their order certain; null for the primary key.';
+comment on column chumbo.readable_tables.is_protected is 'Row security was on when it was registered, or it was a view. A table of that name whose row security is off is withheld.';
+alter table chumbo.readable_tables enable row level security;
+create policy select_runtime on chumbo.readable_tables as permissive for select to chumbo_runtime
+  using (true);
+grant select on table chumbo.readable_tables to chumbo_runtime;
+grant select on table chumbo.readable_tables to service_role;
+
 create table chumbo.receipts (
   id uuid default chumbo.uuid_v7() not null,
   created_at timestamp with time zone default clock_timestamp() not null,
@@ -257,6 +381,7 @@ create table chumbo.receipts (
   argument_digest text,
   idempotency_key_hash text,
   replay_of uuid,
+  capability_version integer,
   constraint receipts_pkey PRIMARY KEY (id, created_at),
   constraint receipts_outcome_is_known CHECK ((outcome = ANY (ARRAY['open'::text, 'ok'::text, 'tool_error'::text, 'refused'::text, 'replayed'::text])))
 ) partition by RANGE (created_at);
@@ -265,6 +390,7 @@ comment on table chumbo.receipts is 'One row per call, refused ones included. Ne
 comment on column chumbo.receipts.capability is 'The name asked for; null when it could not be a name.';
 comment on column chumbo.receipts.outcome is 'open while a TypeScript handler runs, and for ever when its process died: then nobody knows how it ended.';
 comment on column chumbo.receipts.argument_digest is 'Keyed digest of the arguments: equal calls compare, nothing can be guessed back.';
+comment on column chumbo.receipts.capability_version is 'The version of the capability that ran; null when none did, when code without a row answered, and before versions were kept.';
 alter table chumbo.receipts enable row level security;
 CREATE INDEX receipts_subject_created_at_idx ON ONLY chumbo.receipts USING btree (subject, created_at DESC);
 create policy insert_runtime on chumbo.receipts as permissive for insert to chumbo_runtime
@@ -309,6 +435,7 @@ grant select (duration_ms) on table chumbo.receipts to authenticated;
 grant update (duration_ms) on table chumbo.receipts to chumbo_runtime;
 grant update (duration_ms) on table chumbo.receipts to service_role;
 grant select (replay_of) on table chumbo.receipts to authenticated;
+grant select (capability_version) on table chumbo.receipts to authenticated;
 
 create table chumbo.scopes (
   name text not null,
@@ -328,6 +455,73 @@ create policy select_runtime on chumbo.scopes as permissive for select to chumbo
   using (true);
 grant select on table chumbo.scopes to chumbo_runtime;
 grant select on table chumbo.scopes to service_role;
+
+create table chumbo.search_audiences (
+  id integer generated always as identity not null,
+  server_id bigint not null,
+  scopes text[] not null,
+  constraint search_audiences_pkey PRIMARY KEY (id),
+  constraint search_audiences_server_id_scopes_key UNIQUE (server_id, scopes),
+  constraint search_audiences_server_id_fkey FOREIGN KEY (server_id) REFERENCES chumbo.servers(id) ON DELETE CASCADE
+);
+alter table chumbo.search_audiences owner to postgres;
+comment on table chumbo.search_audiences is 'The sets of scopes that tools of a server ask for. A search decides once for each whether its caller holds them, and not for each tool.';
+alter table chumbo.search_audiences enable row level security;
+create policy select_runtime on chumbo.search_audiences as permissive for select to chumbo_runtime
+  using (true);
+grant select on table chumbo.search_audiences to chumbo_runtime;
+grant select on table chumbo.search_audiences to service_role;
+
+create table chumbo.search_documents (
+  capability_id bigint not null,
+  audience_id integer not null,
+  name text collate "C" not null,
+  constraint search_documents_pkey PRIMARY KEY (capability_id),
+  constraint search_documents_audience_id_fkey FOREIGN KEY (audience_id) REFERENCES chumbo.search_audiences(id) ON DELETE CASCADE,
+  constraint search_documents_capability_id_fkey FOREIGN KEY (capability_id) REFERENCES chumbo.capabilities(id) ON DELETE CASCADE
+);
+alter table chumbo.search_documents owner to postgres;
+comment on table chumbo.search_documents is 'The tools that can be found: enabled, and meant for models. Kept by triggers on chumbo.capabilities.';
+alter table chumbo.search_documents enable row level security;
+CREATE INDEX search_documents_audience_id_name_idx ON chumbo.search_documents USING btree (audience_id, name);
+create policy select_runtime on chumbo.search_documents as permissive for select to chumbo_runtime
+  using (true);
+grant select on table chumbo.search_documents to chumbo_runtime;
+grant select on table chumbo.search_documents to service_role;
+
+create table chumbo.search_postings (
+  audience_id integer not null,
+  term text collate "C" not null,
+  capability_id bigint not null,
+  impact real not null,
+  constraint search_postings_pkey PRIMARY KEY (capability_id, term)
+);
+alter table chumbo.search_postings owner to postgres;
+comment on table chumbo.search_postings is 'Which tools hold a term, and how much it says there. Audiences belong to one server each, and so do these.';
+comment on column chumbo.search_postings.impact is 'The part of BM25 that one tool decides: the frequency in each field, saturated, over its length, by its weight.';
+alter table chumbo.search_postings enable row level security;
+CREATE INDEX search_postings_term_idx ON chumbo.search_postings USING btree (term, audience_id) INCLUDE (capability_id, impact);
+create policy select_runtime on chumbo.search_postings as permissive for select to chumbo_runtime
+  using (true);
+grant select on table chumbo.search_postings to chumbo_runtime;
+grant select on table chumbo.search_postings to service_role;
+
+create table chumbo.search_synonyms (
+  server_id bigint not null,
+  phrase text collate "C" not null,
+  meaning text not null,
+  constraint search_synonyms_pkey PRIMARY KEY (server_id, phrase),
+  constraint search_synonyms_server_id_fkey FOREIGN KEY (server_id) REFERENCES chumbo.servers(id) ON DELETE CASCADE
+);
+alter table chumbo.search_synonyms owner to postgres;
+comment on table chumbo.search_synonyms is 'What words of a query stand for in the words of the catalog. The index never hears of them, so a change costs no rebuilding.';
+comment on column chumbo.search_synonyms.phrase is 'One to three folded words.';
+comment on column chumbo.search_synonyms.meaning is 'The folded words that take its place; empty drops it from queries.';
+alter table chumbo.search_synonyms enable row level security;
+create policy select_runtime on chumbo.search_synonyms as permissive for select to chumbo_runtime
+  using (true);
+grant select on table chumbo.search_synonyms to chumbo_runtime;
+grant select on table chumbo.search_synonyms to service_role;
 
 create table chumbo.servers (
   id bigint generated always as identity not null,
@@ -359,8 +553,19 @@ alter table chumbo.servers enable row level security;
 create policy select_runtime on chumbo.servers as permissive for select to chumbo_runtime
   using (true);
 CREATE TRIGGER _500_advance BEFORE UPDATE ON chumbo.servers FOR EACH ROW EXECUTE FUNCTION chumbo.tg_servers__advance();
+CREATE TRIGGER _600_record_removed BEFORE DELETE ON chumbo.servers FOR EACH ROW EXECUTE FUNCTION chumbo.tg_servers__record_removed();
 grant select on table chumbo.servers to chumbo_runtime;
 grant select on table chumbo.servers to service_role;
+
+create table chumbo.upkeep (
+  task text not null,
+  ran_at timestamp with time zone not null,
+  result jsonb not null,
+  constraint upkeep_pkey PRIMARY KEY (task)
+);
+alter table chumbo.upkeep owner to postgres;
+comment on table chumbo.upkeep is 'When each task of upkeep last ran and what it did; one row a task, so that it does not grow.';
+alter table chumbo.upkeep enable row level security;
 
 create view chumbo.targets with (security_invoker=true) as
  SELECT oid,
@@ -395,6 +600,32 @@ create view public.chumbo_receipts with (security_invoker=true) as
 alter view public.chumbo_receipts owner to postgres;
 comment on view public.chumbo_receipts is 'What agents did in the reader''s name: the caller''s own receipts.';
 grant select on table public.chumbo_receipts to authenticated;
+
+CREATE OR REPLACE FUNCTION chumbo.accept_finding(key text, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if not exists (select from chumbo.lint_rules() as r where r.rule = split_part(accept_finding.key, ' ', 1)) then
+    raise exception using errcode = 'PT404', message = 'unknown_rule',
+      detail = format('%L is not the key of a finding: it begins with no rule.', accept_finding.key),
+      hint = 'Copy the key from select rule, key from chumbo.lint().';
+  end if;
+  if coalesce(btrim(accept_finding.reason), '') = '' then
+    raise exception using errcode = 'PT400', message = 'invalid_option',
+      detail = 'A finding is accepted for a reason.', hint = 'Say in one sentence why it is wanted.';
+  end if;
+
+  insert into chumbo.accepted_findings as a (key, reason)
+  values (accept_finding.key, accept_finding.reason)
+  on conflict on constraint accepted_findings_pkey do update
+  set reason = excluded.reason, accepted_by = excluded.accepted_by, accepted_at = excluded.accepted_at
+  where a.reason <> excluded.reason;
+end;
+$function$;
+alter routine chumbo.accept_finding(text,text) owner to postgres;
+comment on routine chumbo.accept_finding(text,text) is 'Says that a finding is wanted, and why: it stays listed as information, and registering no longer warns of it. Repeating it changes the reason. Raises unknown_rule, invalid_option.';
 
 CREATE OR REPLACE FUNCTION chumbo.admit(server text, kind text, capability text, request jsonb, OUT entry chumbo.servers, OUT found_capability chumbo.capabilities, OUT target oid, OUT scopes text[], OUT refusal jsonb)
  RETURNS record
@@ -489,6 +720,108 @@ comment on routine chumbo.admit(text,text,text,jsonb) is 'Decides whether a veri
 grant execute on routine chumbo.admit(text,text,text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.admit(text,text,text,jsonb) to service_role;
 
+CREATE OR REPLACE FUNCTION chumbo.apply_rules(schema jsonb, rules jsonb, type_id oid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_is_integer boolean := schema ->> 'type' = 'integer';
+  v_lowest numeric := greatest((schema ->> 'minimum')::numeric, ceil((rules ->> 'minimum')::numeric), floor((rules ->> 'exclusiveMinimum')::numeric) + 1);
+  v_highest numeric := least((schema ->> 'maximum')::numeric, floor((rules ->> 'maximum')::numeric), ceil((rules ->> 'exclusiveMaximum')::numeric) - 1);
+begin
+  if v_is_integer then
+    return schema || jsonb_build_object('minimum', v_lowest, 'maximum', v_highest)
+      || case when rules -> 'enum' -> 0 is not null and jsonb_typeof(rules -> 'enum' -> 0) = 'number' then jsonb_build_object('enum', rules -> 'enum') else '{}' end;
+  elsif schema ->> 'type' = 'number' then
+    return schema || (rules - array['required', 'enum', 'pattern', 'minLength', 'maxLength', 'minItems', 'maxItems']);
+  elsif schema ->> 'type' = 'array' then
+    return schema || (rules - array['required', 'enum', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum']);
+  elsif type_id in ('int8'::regtype, 'numeric'::regtype) then
+    -- No keyword compares a string of digits, so it is said in words.
+    return schema || coalesce((
+      select jsonb_build_object('description', string_agg(
+        case when row_number = 1 then upper(left(words, 1)) || substr(words, 2) else words end, ', ' order by row_number) || '.')
+      from (
+        select format(form, rules ->> key) as words, row_number() over (order by place)
+        from (values (1, 'minimum', 'at least %s'), (2, 'exclusiveMinimum', 'more than %s'), (3, 'maximum', 'at most %s'), (4, 'exclusiveMaximum', 'less than %s'))
+          as limits (place, key, form)
+        where rules ? key
+      ) as limits
+      having count(*) > 0
+    ), '{}');
+  elsif schema ->> 'type' = 'string' and not schema ? 'enum'
+    and (type_id in ('text'::regtype, 'varchar'::regtype) or (select t.typname = 'citext' from pg_catalog.pg_type as t where t.oid = type_id))
+  then
+    return schema || (rules - array['required', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minItems', 'maxItems', 'enum', 'maxLength'])
+      || case when rules ? 'maxLength'
+        then jsonb_build_object('maxLength', least((rules ->> 'maxLength')::numeric, (schema ->> 'maxLength')::numeric)) else '{}' end
+      || case when jsonb_typeof(rules -> 'enum' -> 0) = 'string' then jsonb_build_object('enum', rules -> 'enum') else '{}' end;
+  end if;
+  return schema;
+end;
+$function$;
+alter routine chumbo.apply_rules(jsonb,jsonb,oid) owner to postgres;
+comment on routine chumbo.apply_rules(jsonb,jsonb,oid) is 'A schema narrowed by what domain_rules found, as far as that means something for the type.';
+
+CREATE OR REPLACE FUNCTION chumbo.argument_schema(type_id oid, type_modifier integer DEFAULT '-1'::integer, depth integer DEFAULT 1)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_type pg_catalog.pg_type;
+  v_base record;
+  v_comment jsonb;
+  v_schema jsonb;
+  v_words text;
+begin
+  select t.* into v_type from pg_catalog.pg_type as t where t.oid = type_id;
+  v_comment := case when chumbo.type_comment(type_id) is null then '{}'
+    else jsonb_build_object('description', chumbo.type_comment(type_id)) end;
+
+  if chumbo.refuse_type(type_id) is not null then
+    return null;
+  elsif v_type.typtype = 'd' then
+    v_base := chumbo.base_type(type_id);
+    v_schema := chumbo.apply_rules(
+      chumbo.argument_schema(v_type.typbasetype, v_type.typtypmod, depth), chumbo.domain_rules(type_id), v_base.type_id);
+    return case when v_type.typndims > 1 then chumbo.nest_items(v_schema, v_type.typndims) else v_schema end || v_comment;
+  elsif v_type.typtype = 'c' then
+    -- Postgres lets no type contain itself; what nests deeper than this is described as any object and still read field by field.
+    if depth > 5 then
+      return '{"type": "object"}' || v_comment;
+    end if;
+    return (
+      select jsonb_build_object(
+        'type', 'object',
+        'properties', coalesce(jsonb_object_agg(a.attname,
+          case when a.attndims > 1 and f.schema ->> 'type' = 'array' and not f.schema #> '{items,type}' = '"array"'
+            then chumbo.nest_items(f.schema, a.attndims) else f.schema end
+          || case when c.text is null then '{}' else jsonb_build_object('description', c.text) end), '{}'),
+        'required', coalesce(
+          jsonb_agg(a.attname order by a.attnum) filter (where chumbo.is_required(a.atttypid)), '[]'),
+        'additionalProperties', false)
+      from pg_catalog.pg_attribute as a
+      cross join lateral (select chumbo.argument_schema(a.atttypid, a.atttypmod, argument_schema.depth + 1) as schema) as f
+      cross join lateral (select col_description(a.attrelid, a.attnum) as text) as c
+      where a.attrelid = v_type.typrelid and a.attnum > 0 and not a.attisdropped
+    ) || v_comment;
+  elsif v_type.typcategory = 'A' then
+    v_schema := chumbo.argument_schema(v_type.typelem, type_modifier, depth);
+    return jsonb_build_object('type', 'array', 'items', v_schema);
+  end if;
+
+  v_schema := chumbo.scalar_schema(type_id, type_modifier);
+  v_words := case when v_schema = '{}' then 'Any JSON value.' else chumbo.text_form(type_id) end;
+  return v_schema || case when v_words is null then '{}' else jsonb_build_object('description', v_words) end || v_comment;
+end;
+$function$;
+alter routine chumbo.argument_schema(oid,integer,integer) owner to postgres;
+comment on routine chumbo.argument_schema(oid,integer,integer) is 'The JSON Schema of what a client sends for a type: closed objects, items on every array, no reference and no union; null when refuse_type refuses it.';
+
 CREATE OR REPLACE FUNCTION chumbo.attempt(capability chumbo.capabilities, target oid, arguments jsonb, request jsonb, OUT outcome text, OUT answer jsonb, OUT row_count integer, OUT error jsonb)
  RETURNS record
  LANGUAGE plpgsql
@@ -502,6 +835,7 @@ declare
   v_detail text;
   v_hint text;
   v_problem text;
+  v_arguments jsonb := arguments;
 begin
   outcome := 'ok';
   -- A sub-transaction: what a failing tool wrote goes, its receipt stays.
@@ -512,12 +846,15 @@ begin
     elsif capability.result_shape = 'void' and capability.empty_is_error then
       v_changed := chumbo.rows_changed();
     end if;
+    if capability.result_mode = 'collection' then
+      v_arguments := chumbo.collection_arguments(capability, arguments, request);
+    end if;
     answer := chumbo.run(
       case capability.handler
-        when 'table' then chumbo.table_statement(capability, arguments, request)
-        else chumbo.call_statement(capability, target, arguments)
+        when 'table' then chumbo.table_statement(capability, v_arguments, request)
+        else chumbo.call_statement(capability, target, v_arguments)
       end,
-      arguments, v_path, request);
+      v_arguments, v_path, request);
     row_count := case
       when v_changed is not null then least(chumbo.rows_changed() - v_changed, 2147483647)
       when capability.result_shape = 'void' then null
@@ -531,12 +868,16 @@ begin
       -- Raised, so that whatever it did write goes too: an error always means that nothing happened.
       raise exception using errcode = 'PT404', message = 'no_rows_changed';
     end if;
+    if capability.result_mode = 'mcp' or capability.max_bytes is not null then
+      perform chumbo.check_answer(capability, answer);
+    end if;
   exception
     -- others does not cover a cancelled statement, and that is how a timeout arrives.
     when others or query_canceled or assert_failure then
       get stacked diagnostics v_state = returned_sqlstate, v_message = message_text, v_detail = pg_exception_detail,
         v_hint = pg_exception_hint;
-      answer := null;
+      -- A full result that says of itself that it is an error is undone and still told; a body that raises the same has none.
+      answer := case when v_message = 'reported_error' then answer end;
       row_count := 0;
       error := chumbo.tool_error(v_state, v_message, v_detail, v_hint);
       outcome := case when error ->> 'code' = 'tool_unavailable' then 'refused' else 'tool_error' end;
@@ -544,8 +885,11 @@ begin
       raise log 'chumbo: % % failed with SQLSTATE %, trace %', capability.kind, capability.name, v_state, request ->> 'trace_id';
   end;
 
-  if error ->> 'code' = 'invalid_value' and capability.handler = 'sql' then
-    v_problem := chumbo.find_bad_argument(capability.parameters, arguments, v_path, request);
+  -- Not every type reports a value that it cannot read as one: a text search query is a syntax error.
+  if capability.handler = 'sql'
+    and (error ->> 'code' = 'invalid_value' or error ->> 'code' = 'tool_failed' and error ->> 'message' is null)
+  then
+    v_problem := chumbo.find_bad_argument(capability.parameters, v_arguments, v_path, request);
     if v_problem is not null then
       error := jsonb_build_object('code', 'invalid_arguments', 'message', v_problem);
     end if;
@@ -558,6 +902,133 @@ comment on routine chumbo.attempt(chumbo.capabilities,oid,jsonb,jsonb) is 'Runs 
 grant execute on routine chumbo.attempt(chumbo.capabilities,oid,jsonb,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.attempt(chumbo.capabilities,oid,jsonb,jsonb) to service_role;
 
+CREATE OR REPLACE FUNCTION chumbo.base_type(INOUT type_id oid, INOUT type_modifier integer DEFAULT '-1'::integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_type pg_catalog.pg_type;
+begin
+  loop
+    select t.* into v_type from pg_catalog.pg_type as t where t.oid = type_id;
+    exit when v_type.typtype is distinct from 'd';
+    type_id := v_type.typbasetype;
+    type_modifier := v_type.typtypmod;
+  end loop;
+end;
+$function$;
+alter routine chumbo.base_type(oid,integer) owner to postgres;
+comment on routine chumbo.base_type(oid,integer) is 'What a domain stands for in the end, with the length or precision that it fixes; any other type itself.';
+grant execute on routine chumbo.base_type(oid,integer) to chumbo_runtime;
+grant execute on routine chumbo.base_type(oid,integer) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.body_references(targets oid[])
+ RETURNS TABLE(target oid, relation oid, called oid)
+ LANGUAGE plpgsql
+ STABLE ROWS 20
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+  with body as materialized (
+    select p.oid as target,
+      chumbo.strip_source(p.prosrc, false) as source,
+      coalesce(
+        (
+          select array(select btrim(part, ' "') from unnest(string_to_array(substr(setting, 13), ',')) as part)
+          from unnest(p.proconfig) as setting
+          where setting like 'search_path=%'
+        ),
+        -- Chumbo sets this path when it calls.
+        array[n.nspname::text, 'public', 'extensions']
+      ) as path
+    from unnest((select targets)) as wanted
+    join pg_catalog.pg_proc as p on p.oid = wanted
+    join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
+    join pg_catalog.pg_language as l on l.oid = p.prolang
+    where l.lanname in ('sql', 'plpgsql') and p.prosqlbody is null
+  ),
+  word as materialized (
+    select b.target, w.position, case when w.m[1] like '"%' then btrim(w.m[1], '"') else lower(w.m[1]) end as text, w.m[1] !~ '^[.,(]' as is_name
+    from body as b
+    -- Names, and the three signs that tell what a name stands for. No group and no other sign: this runs at each registration.
+    cross join lateral regexp_matches(b.source, '"[^"]+"|[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*|[.,(]', 'g') with ordinality as w (m, position)
+  ),
+  around as (
+    select w.*, lag(w.text) over next_words as before, lead(w.text) over next_words as after,
+      lead(w.text, 2) over next_words as second, lead(w.is_name, 2) over next_words as second_is_name, lead(w.text, 3) over next_words as third
+    from word as w
+    window next_words as (partition by w.target order by w.position)
+  ),
+  named as materialized (
+    select distinct a.target, b.path,
+      case when a.after = '.' and a.second_is_name then a.text end as qualifier,
+      case when a.after = '.' and a.second_is_name then a.second else a.text end as name,
+      coalesce(a.before in ('from', 'join', 'into', 'update', 'using', 'table', 'only', ','), false) as can_be_table,
+      case when a.after = '.' and a.second_is_name then a.third else a.after end is not distinct from '(' as is_call
+    from around as a
+    join body as b on b.target = a.target
+    where a.is_name and a.before is distinct from '.'
+  ),
+  -- A name given to a part of the query hides a table of that name.
+  part as materialized (
+    select distinct a.target, a.text as name
+    from around as a
+    where a.is_name and a.after = 'as' and a.second in ('(', 'materialized', 'not')
+  )
+  select n.target, found.oid, null::oid
+  from named as n
+  cross join lateral (
+    -- By name first: the catalogs have an index for that, and most names are none.
+    select c.oid
+    from pg_catalog.pg_class as c
+    join pg_catalog.pg_namespace as s on s.oid = c.relnamespace
+    where c.relname = n.name
+      and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      and s.nspname = any (case when n.qualifier is null then n.path else array[n.qualifier] end)
+    order by array_position(n.path, s.nspname::text)
+    limit 1
+  ) as found
+  where n.qualifier is not null
+    or n.can_be_table and not exists (select from part where part.target = n.target and part.name = n.name)
+  union
+  select n.target, null, p.oid
+  from named as n
+  join pg_catalog.pg_proc as p on p.proname = n.name
+  join pg_catalog.pg_namespace as s on s.oid = p.pronamespace
+  where n.is_call
+    and s.nspname = any (case when n.qualifier is null then n.path else array[n.qualifier] end)
+    and s.nspname <> 'pg_catalog'
+  union
+  select d.objid, case when d.refclassid = 'pg_catalog.pg_class'::regclass then d.refobjid end,
+    case when d.refclassid = 'pg_catalog.pg_proc'::regclass then d.refobjid end
+  from unnest((select targets)) as wanted
+  join pg_catalog.pg_proc as p on p.oid = wanted and p.prosqlbody is not null
+  join pg_catalog.pg_depend as d on d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid
+  where d.refclassid in ('pg_catalog.pg_class'::regclass, 'pg_catalog.pg_proc'::regclass);
+end;
+$function$;
+alter routine chumbo.body_references(oid[]) owner to postgres;
+comment on routine chumbo.body_references(oid[]) is 'The relations and the functions that these functions name, as far as their text tells; text built while they run is not seen.';
+
+CREATE OR REPLACE FUNCTION chumbo.borrow(target regprocedure, parameters jsonb, query text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object(
+    'handler', 'sql', 'target', p.oid::regprocedure::text, 'target_schema', n.nspname, 'target_name', p.proname,
+    'parameters', borrow.parameters, 'result_shape', 'rows', 'result_query', borrow.query, 'is_write', false, 'empty_is_error', false)
+  from pg_catalog.pg_proc as p
+  join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
+  where p.oid = borrow.target
+$function$;
+alter routine chumbo.borrow(regprocedure,jsonb,text) owner to postgres;
+comment on routine chumbo.borrow(regprocedure,jsonb,text) is 'The fields of a capability that run this function with these parameters inside this query.';
+
 CREATE OR REPLACE FUNCTION chumbo.call_statement(tool chumbo.capabilities, target oid, arguments jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -566,31 +1037,79 @@ CREATE OR REPLACE FUNCTION chumbo.call_statement(tool chumbo.capabilities, targe
 AS $function$
 declare
   v_parameter jsonb;
+  v_name text;
   v_columns text;
   v_inputs text;
+  v_input text;
+  v_read record;
+  v_changed jsonb;
 begin
   -- Every input is written out with its type, so an overload never answers in place of the registered signature. An omitted
   -- one is written as the default that the function declares now. The given ones become a row first, all of it: an inlined
   -- function would leave unread what it does not need, and let a malformed value pass.
   for v_parameter in select p from jsonb_array_elements(tool.parameters) as p loop
-    if arguments ? (v_parameter ->> 'name') then
-      v_columns := concat_ws(', ', v_columns, format('%I %s', v_parameter ->> 'name', v_parameter ->> 'type'));
-      v_inputs := concat_ws(', ', v_inputs, format('input.%I', v_parameter ->> 'name'));
+    v_name := v_parameter ->> 'name';
+    if arguments ? v_name then
+      if v_parameter ? 'shape' then
+        v_read := chumbo.read_value(v_parameter -> 'shape', v_parameter -> 'fields', arguments -> v_name, v_name);
+        if v_read.problem is not null then
+          raise exception using errcode = 'PT400', message = 'invalid_arguments', detail = v_read.problem;
+        elsif v_read.is_changed then
+          v_changed := coalesce(v_changed, '{}') || jsonb_build_object(v_name, v_read.result);
+        end if;
+      end if;
+      v_columns := concat_ws(', ', v_columns, format('%I %s', v_name, v_parameter ->> 'type'));
+      v_input := format('input.%I', v_name);
     else
-      v_inputs := concat_ws(', ', v_inputs,
-        format('(%s)::%s', pg_get_function_arg_default(target, (v_parameter ->> 'position')::integer), v_parameter ->> 'type'));
+      v_input := format('(%s)::%s', pg_get_function_arg_default(target, (v_parameter ->> 'position')::integer), v_parameter ->> 'type');
     end if;
+    v_inputs := concat_ws(', ', v_inputs, case when v_parameter ? 'variadic' then 'variadic ' || v_input else v_input end);
   end loop;
 
   return format(tool.result_query,
-    coalesce('jsonb_to_record($1) as input(' || v_columns || ') cross join lateral ', '')
+    coalesce(
+      'jsonb_to_record($1' || case when v_changed is null then '' else format(' || %L::jsonb', v_changed) end
+        || ') as input(' || v_columns || ') cross join lateral ', '')
     || format('%I.%I(%s)', tool.target_schema, tool.target_name, v_inputs));
 end;
 $function$;
 alter routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) owner to postgres;
-comment on routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) is 'The select that calls a registered function with the arguments given, which it takes as $1.';
+comment on routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) is 'The select that calls a registered function with the arguments given, which it takes as $1. Raises invalid_arguments.';
 grant execute on routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.call_statement(chumbo.capabilities,oid,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.check_answer(capability chumbo.capabilities, answer jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_fault text;
+begin
+  if capability.result_mode <> 'collection' and octet_length(answer::text) > capability.max_bytes then
+    raise exception using errcode = 'PT413', message = 'result_too_large',
+      detail = format('The result is larger than %s bytes, so nothing was changed and nothing is returned.', capability.max_bytes),
+      hint = 'Ask for less in one call.';
+  end if;
+  if capability.result_mode = 'mcp' then
+    v_fault := chumbo.find_result_fault(answer -> 'value');
+    if v_fault is not null then
+      raise exception using errcode = 'PT500', message = 'invalid_result',
+        detail = format('The tool returned something that is no result, so nothing was changed. %s', v_fault),
+        hint = 'Its author has to correct it.';
+    end if;
+    -- Undone like every other failure of a SQL tool; the answer itself is kept.
+    if answer #> '{value,isError}' = 'true' then
+      raise exception using errcode = 'PT422', message = 'reported_error';
+    end if;
+  end if;
+end;
+$function$;
+alter routine chumbo.check_answer(chumbo.capabilities,jsonb) owner to postgres;
+comment on routine chumbo.check_answer(chumbo.capabilities,jsonb) is 'The last step of an attempt that was not plain: raises result_too_large over max_bytes, invalid_result for a full result that is none, and reported_error for one that says of itself that it is an error.';
+grant execute on routine chumbo.check_answer(chumbo.capabilities,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.check_answer(chumbo.capabilities,jsonb) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.check_result_options(target regprocedure, result_mode text, render regprocedure, cursor_key text[], max_bytes integer)
  RETURNS void
@@ -598,14 +1117,64 @@ CREATE OR REPLACE FUNCTION chumbo.check_result_options(target regprocedure, resu
  STABLE
  SET search_path TO ''
 AS $function$
+declare
+  v_proc pg_catalog.pg_proc;
+  v_render pg_catalog.pg_proc;
+  v_problem text;
+  v_hint text;
 begin
-  if result_mode <> 'structured' or render is not null or cursor_key is not null then
-    raise exception using errcode = 'PT400', message = 'invalid_option', detail = 'Only structured results.', hint = 'Leave result out.';
+  select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = target;
+  select p.* into v_render from pg_catalog.pg_proc as p where p.oid = check_result_options.render;
+
+  select c.problem, c.hint
+  into v_problem, v_hint
+  from (values
+    (1, coalesce(result_mode, '') not in ('structured', 'text', 'hybrid', 'collection', 'mcp'),
+      format('result is %s.', coalesce(quote_literal(result_mode), 'null')), 'Use structured, text, hybrid, collection or mcp.'),
+    (2, v_render.oid is not null and result_mode not in ('text', 'hybrid'),
+      format('render has no use where result is %L.', result_mode), 'Leave it out, or use text or hybrid.'),
+    (3, v_render.oid is null and result_mode = 'hybrid',
+      'A hybrid result needs a function that writes its text.', 'Name one with render => …; it takes jsonb and returns text.'),
+    (4, v_render.oid is null and result_mode = 'text'
+        and (v_proc.proretset or (select t.typcategory from pg_catalog.pg_type as t where t.oid = v_proc.prorettype) <> 'S'),
+      format('%s returns no text, and nothing turns its result into one.', target), 'Return one text, or name a function with render => …'),
+    (5, v_render.prokind <> 'f' or v_render.proretset or v_render.pronargs <> 1
+        or v_render.proargtypes[0] <> 'jsonb'::regtype or v_render.prorettype <> 'text'::regtype or v_render.provariadic <> 0,
+      format('%s cannot render a result: it has to take one jsonb and return one text.', check_result_options.render),
+      'Wrap it in a function (jsonb) returns text.'),
+    (6, cursor_key is not null and result_mode <> 'collection',
+      format('cursor has no use where result is %L.', result_mode), 'Leave it out, or use result => ''collection''.'),
+    (7, result_mode = 'collection'
+        and (coalesce(cardinality(cursor_key), 0) not between 1 and 8 or array_position(cursor_key, null) is not null
+          or (select count(distinct k) from unnest(cursor_key) as k) <> cardinality(cursor_key)),
+      'A collection needs the columns it is ordered by, one to eight and none of them twice.',
+      'Name them with cursor => array[''created_at'', ''id'']; together they have to tell any two rows apart.'),
+    (8, result_mode = 'collection' and v_proc.provolatile = 'v',
+      format('%s is volatile, and the pages of a collection are only read.', target), 'Declare it stable.'),
+    (9, result_mode = 'mcp' and (v_proc.proretset or v_proc.prorettype not in ('json'::regtype, 'jsonb'::regtype)),
+      format('%s does not return one jsonb, and that is what a full result is.', target), 'Return jsonb, or leave result out.'),
+    (10, result_mode = 'collection' and max_bytes not between 512 and 1048576,
+      format('max_bytes is %s.', max_bytes), 'A page may have 512 to 1048576 bytes.'),
+    (11, max_bytes not between 512 and 4194304, format('max_bytes is %s.', max_bytes), 'A result may have 512 to 4194304 bytes.')
+  ) as c (number, applies, problem, hint)
+  where c.applies
+  order by c.number
+  limit 1;
+  if v_problem is null and result_mode = 'collection' then
+    select c.problem, c.hint into v_problem, v_hint from chumbo.find_collection_fault(target, cursor_key) as c;
+  end if;
+
+  if v_problem is not null then
+    raise exception using errcode = 'PT400', message = 'invalid_option', detail = v_problem, hint = v_hint;
+  end if;
+  if v_render.oid is not null and not has_function_privilege('authenticated', v_render.oid, 'execute') then
+    raise warning 'authenticated may not execute %, so every call will be refused; grant execute on function % to authenticated;',
+      check_result_options.render, check_result_options.render;
   end if;
 end;
 $function$;
 alter routine chumbo.check_result_options(regprocedure,text,regprocedure,text[],integer) owner to postgres;
-comment on routine chumbo.check_result_options(regprocedure,text,regprocedure,text[],integer) is 'Raises invalid_option.';
+comment on routine chumbo.check_result_options(regprocedure,text,regprocedure,text[],integer) is 'Raises invalid_option unless this function can answer in this mode; warns when callers may not execute the function that renders.';
 
 CREATE OR REPLACE FUNCTION chumbo.claim_key(server_id bigint, capability text, request jsonb)
  RETURNS chumbo.idempotency
@@ -698,6 +1267,324 @@ comment on routine chumbo.code_names(bigint,text[],text[],jsonb) is 'Of the name
 grant execute on routine chumbo.code_names(bigint,text[],text[],jsonb) to chumbo_runtime;
 grant execute on routine chumbo.code_names(bigint,text[],text[],jsonb) to service_role;
 
+CREATE OR REPLACE FUNCTION chumbo.collection_arguments(tool chumbo.capabilities, arguments jsonb, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_key jsonb := chumbo.read_cursor(tool, arguments, request);
+begin
+  return (arguments - 'cursor')
+    -- One more than asked for tells whether there are more.
+    || jsonb_build_object('limit', chumbo.collection_limit(tool, arguments) + 1)
+    || case
+      when v_key is null then '{}'
+      when tool.parameters @> '[{"name": "cursor", "takes": "value"}]' then jsonb_build_object('cursor', v_key -> 0)
+      else jsonb_build_object('cursor', (
+        select jsonb_object_agg(k.name, v_key -> (k.place - 1)::integer)
+        from unnest(tool.cursor_key) with ordinality as k (name, place)
+      ))
+    end;
+end;
+$function$;
+alter routine chumbo.collection_arguments(chumbo.capabilities,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.collection_arguments(chumbo.capabilities,jsonb,jsonb) is 'The arguments that the function of a collection gets: one item more than the client asked for, and the key that its cursor held. Raises invalid_cursor, invalid_arguments.';
+grant execute on routine chumbo.collection_arguments(chumbo.capabilities,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.collection_arguments(chumbo.capabilities,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.collection_error(tool chumbo.capabilities, keys jsonb[], problem text, arguments jsonb, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_cursor text;
+  v_next text;
+begin
+  if problem is not null then
+    return jsonb_build_object('code', 'collection_stuck', 'message', format('The list cannot go on: %s.', problem));
+  end if;
+  if keys[1] = keys[2] then
+    return jsonb_build_object('code', 'collection_stuck', 'message',
+      'The list cannot go on: more items than fit into a page share one key, so no cursor could tell them apart.');
+  end if;
+
+  -- The first item is too large, or what has to stand beside it: its cursor, or the filters that next_call repeats.
+  if keys[1] is not null and not (keys[1] @> '[null]' and tool.parameters @> '[{"name": "cursor", "takes": "value"}]') then
+    v_cursor := chumbo.write_cursor(tool, keys[1], arguments, request);
+    v_cursor := case when length(v_cursor) <= 2048 then v_cursor end;
+    v_next := chumbo.next_call(tool, arguments, chumbo.collection_limit(tool, arguments), v_cursor);
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object(
+    'code', 'item_too_large',
+    'message', format('The next item%s does not fit into a page of %s bytes together with what leads on from it.',
+      coalesce(' (' || left(array_to_string(tool.cursor_key, ', ') || ' = ' || array_to_string(
+        array(select coalesce(v, 'null') from jsonb_array_elements_text(keys[1]) as v), ', '), 200) || ')', ''),
+      coalesce(tool.max_bytes, 16384)),
+    'hint', case when v_cursor is not null
+      then format('To go on after it, call %s with the same arguments and the cursor %s.', tool.name, v_cursor)
+      else 'Use other filters that leave it out.' end,
+    'next_cursor', v_cursor,
+    'next_call', case when v_cursor is not null and octet_length(v_next) <= 4096 then v_next end));
+end;
+$function$;
+alter routine chumbo.collection_error(chumbo.capabilities,jsonb[],text,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.collection_error(chumbo.capabilities,jsonb[],text,jsonb,jsonb) is 'Why a collection gives no page: collection_stuck, or item_too_large with the cursor that goes past the item. Bounded, whatever the rows hold.';
+grant execute on routine chumbo.collection_error(chumbo.capabilities,jsonb[],text,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.collection_error(chumbo.capabilities,jsonb[],text,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.collection_limit(tool chumbo.capabilities, arguments jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_schema jsonb := tool.input_schema #> '{properties,limit}';
+  v_limit text := coalesce(arguments ->> 'limit', v_schema ->> 'default', '20');
+begin
+  if v_limit !~ '^[0-9]{1,3}$' or v_limit::integer not between 1 and coalesce((v_schema ->> 'maximum')::integer, 100) then
+    raise exception using errcode = 'PT400', message = 'invalid_arguments',
+      detail = format('The argument `limit` must be a whole number from 1 to %s.', coalesce(v_schema ->> 'maximum', '100')),
+      hint = 'Ask for fewer items, and for the rest with next_cursor.';
+  end if;
+  return v_limit::integer;
+end;
+$function$;
+alter routine chumbo.collection_limit(chumbo.capabilities,jsonb) owner to postgres;
+comment on routine chumbo.collection_limit(chumbo.capabilities,jsonb) is 'How many items a call of a collection asks for. Raises invalid_arguments.';
+grant execute on routine chumbo.collection_limit(chumbo.capabilities,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.collection_limit(chumbo.capabilities,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.collection_page(tool chumbo.capabilities, answer jsonb, arguments jsonb, request jsonb, OUT result text, OUT row_count integer, OUT truncated boolean, OUT error jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_limit integer := chumbo.collection_limit(tool, arguments);
+  v_budget integer := coalesce(tool.max_bytes, 16384);
+  v_count integer := (answer ->> 'count')::integer;
+  v_whole integer := (answer ->> 'whole')::integer;
+  v_most integer := least(v_limit, v_whole);
+  v_is_compact boolean;
+  v_after jsonb := chumbo.read_cursor(tool, arguments, request);
+  v_takes_nulls boolean := not tool.parameters @> '[{"name": "cursor", "takes": "value"}]';
+  v_keys jsonb[];
+  v_texts text[];
+  v_sizes integer[];
+  v_problem text;
+  v_cursor text;
+  v_next text;
+  v_tail text;
+begin
+  -- As Postgres writes it, where that fits; without a needless space, which takes time to find, where every byte counts.
+  foreach v_is_compact in array array[false, true] loop
+    -- The keys of all rows, the text of those that may be given, and the bytes that each adds to both forms of the page.
+    select array_agg(i.key order by i.place), array_agg(i.text order by i.place), array_agg(i.size order by i.place)
+    into v_keys, v_texts, v_sizes
+    from (
+      select t.place, t.key, t.text,
+        sum(octet_length(t.text) + octet_length(to_json(t.text)::text)) over (order by t.place)::integer as size
+      from (
+        select e.place,
+          -- Null where a column is missing: it is too long to be a key, or the function returns it no longer.
+          case when e.item ?& tool.cursor_key then
+            (select jsonb_agg(e.item -> k.name order by k.place) from unnest(tool.cursor_key) with ordinality as k (name, place))
+          end as key,
+          case when e.place <= v_most then case when v_is_compact then chumbo.compact_json(e.item) else e.item::text end end as text
+        from jsonb_array_elements(answer -> 'value') with ordinality as e (item, place)
+      ) as t
+    ) as i;
+
+    v_problem := case
+      when v_keys[1] is null and v_whole > 0 then 'the function does not return the columns by which it is said to be ordered'
+      when v_after = any (v_keys) then 'the function returned the item after which it was to go on'
+      when v_count = 0 and v_after @> '[null]' then 'nothing comes after an item whose key holds a null'
+    end;
+    exit when v_problem is not null;
+
+    -- The most items whose page fits. A page ends after an item that the next one can be told apart from by its key.
+    for n in reverse v_most .. case when v_is_compact then least(v_count, 1) else v_most end loop
+      continue when v_sizes[n] > v_budget;
+      v_cursor := null;
+      v_next := null;
+      if n < v_count then
+        continue when n = 0 or v_keys[n] is null or v_keys[n] = v_keys[n + 1] or v_keys[n] @> '[null]' and not v_takes_nulls;
+        v_cursor := chumbo.write_cursor(tool, v_keys[n], arguments, request);
+        continue when length(v_cursor) > 2048;
+        v_next := chumbo.next_call(tool, arguments, v_limit, v_cursor);
+      end if;
+      v_tail := format('],"has_more":%s,"next_cursor":%s,"next_call":%s}',
+        (n < v_count)::text, coalesce('"' || v_cursor || '"', 'null'), coalesce(v_next, 'null'));
+      -- In each form n - 1 commas come in between, and the two quotes around each item as a string do not.
+      if octet_length(chumbo.whole_result('{"items":[' || v_tail)) + coalesce(v_sizes[n] - 2, 0) <= v_budget then
+        result := chumbo.whole_result('{"items":[' || coalesce(array_to_string(v_texts[1:n], ','), '') || v_tail);
+        row_count := n;
+        truncated := n < least(v_limit, v_count);
+        return;
+      end if;
+    end loop;
+  end loop;
+
+  row_count := 0;
+  truncated := false;
+  error := chumbo.collection_error(tool, v_keys, v_problem, arguments, request);
+end;
+$function$;
+alter routine chumbo.collection_page(chumbo.capabilities,jsonb,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.collection_page(chumbo.capabilities,jsonb,jsonb,jsonb) is 'The page that a call of a collection gets, as a complete result, or why there is none: {code, message, hint, next_cursor, next_call}.';
+grant execute on routine chumbo.collection_page(chumbo.capabilities,jsonb,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.collection_page(chumbo.capabilities,jsonb,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.collection_parameters(parameters jsonb, row_cap integer)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select coalesce(jsonb_agg(
+    case p.entry ->> 'name'
+      when 'limit' then p.entry - array['shape', 'fields'] || jsonb_build_object('kind', 'number', 'required', false, 'schema', jsonb_build_object(
+          'type', 'integer', 'minimum', 1, 'maximum', chumbo.largest_page(row_cap),
+          'default', case
+            when jsonb_typeof(p.entry #> '{schema,default}') = 'number'
+              and (p.entry #>> '{schema,default}')::numeric between 1 and chumbo.largest_page(row_cap)
+              then p.entry #> '{schema,default}'
+            else to_jsonb(least(20, chumbo.largest_page(row_cap)))
+          end,
+          'description', coalesce(p.entry #>> '{schema,description}', 'How many items to return at most.')))
+      -- Clients hand back a text that only Chumbo reads; the function gets what was in it.
+      when 'cursor' then p.entry - array['shape', 'fields'] || jsonb_build_object('kind', 'string', 'required', false,
+        'takes', case when p.entry ->> 'kind' in ('any', 'object') then 'columns' else 'value' end,
+        'schema', jsonb_build_object('type', 'string', 'maxLength', 2048,
+          'description', 'The next_cursor of the page before; leave it out for the first page.'))
+      else p.entry
+    end order by p.place), '[]')
+  from jsonb_array_elements(parameters) with ordinality as p (entry, place)
+$function$;
+alter routine chumbo.collection_parameters(jsonb,integer) owner to postgres;
+comment on routine chumbo.collection_parameters(jsonb,integer) is 'What describe_parameters said of a collection, with limit and cursor as clients see them.';
+
+CREATE OR REPLACE FUNCTION chumbo.column_expression(type_id oid, value text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return case
+    -- Postgres can ask without failing from 16 on.
+    when type_id in ('json'::regtype, 'json[]'::regtype) and current_setting('server_version_num')::integer >= 160000 then format(
+      'case when pg_input_is_valid(to_json(%1$s)::text, ''jsonb'') then to_jsonb(%1$s) else to_jsonb((%1$s)::%2$s) end',
+      value, case type_id when 'json'::regtype then 'text' else 'text[]' end)
+    else chumbo.json_expression(type_id, value)
+  end;
+end;
+$function$;
+alter routine chumbo.column_expression(oid,text) owner to postgres;
+comment on routine chumbo.column_expression(oid,text) is 'json_expression for one column of a result; a json that jsonb cannot hold leaves as its text.';
+
+CREATE OR REPLACE FUNCTION chumbo.compact_json(value jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  -- The text of what is neither object nor array has no space of its own, so most rows never meet the expression below.
+  if jsonb_typeof(value) = 'object' then
+    return (
+      select '{' || coalesce(string_agg(
+        to_json(e.key)::text || ':'
+          || case when jsonb_typeof(e.value) in ('object', 'array') then chumbo.compact_json(e.value) else e.value::text end,
+        ',' order by e.place), '') || '}'
+      from jsonb_each(compact_json.value) with ordinality as e (key, value, place)
+    );
+  end if;
+  -- A string is kept whole; outside of strings jsonb writes no space that means anything.
+  return regexp_replace(value::text, '("(?:[^"\\]|\\.)*")| ', '\1', 'g');
+end;
+$function$;
+alter routine chumbo.compact_json(jsonb) owner to postgres;
+comment on routine chumbo.compact_json(jsonb) is 'A value as JSON text without a space between its parts, as it travels.';
+grant execute on routine chumbo.compact_json(jsonb) to chumbo_runtime;
+grant execute on routine chumbo.compact_json(jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.compile_uri(uri text, OUT is_template boolean, OUT prefix text, OUT like_pattern text, OUT pattern text, OUT rank integer[], OUT variables text[], OUT query text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_part text[];
+  v_names text[];
+  v_literal integer := 0;
+  v_reserved integer := 0;
+  v_after_variable boolean := false;
+begin
+  prefix := split_part(uri, '{', 1);
+  like_pattern := '';
+  pattern := '^';
+  variables := '{}';
+  query := '{}';
+  if coalesce(length(uri), 0) not between 3 and 1024 or length(prefix) > 256 then
+    perform chumbo.refuse_uri(uri, 'is empty, longer than 1024 characters, or has more than 256 before its first variable.');
+  end if;
+  -- The scheme is written out, or one template would take every URI there is.
+  if prefix !~ '^[A-Za-z][A-Za-z0-9+.-]*:' then
+    perform chumbo.refuse_uri(uri, 'does not begin with a scheme.');
+  end if;
+
+  for v_part in select m from regexp_matches(uri, '\{([^{}]*)\}|([^{}]+)|([{}])', 'g') as m loop
+    if cardinality(query) > 0 then
+      perform chumbo.refuse_uri(uri, 'goes on after the query.');
+    elsif v_part[3] is not null then
+      perform chumbo.refuse_uri(uri, 'has a brace without its other.');
+    elsif v_part[2] is not null then
+      if v_part[2] !~ '^([A-Za-z0-9._~:/?#@!$&''()*+,;=-]|\[|\]|%[0-9A-Fa-f]{2})+$' then
+        perform chumbo.refuse_uri(uri, 'has a character that a URI holds in percent-encoded form only.');
+      end if;
+      v_literal := v_literal + length(v_part[2]);
+      like_pattern := like_pattern || regexp_replace(v_part[2], '([\\%_])', '\\\1', 'g');
+      pattern := pattern || regexp_replace(v_part[2], '([^A-Za-z0-9])', '\\\1', 'g');
+      v_after_variable := false;
+    elsif v_part[1] ~ '^\?[A-Za-z_][A-Za-z0-9_]{0,62}(,[A-Za-z_][A-Za-z0-9_]{0,62})*$' then
+      query := string_to_array(substr(v_part[1], 2), ',');
+    elsif v_part[1] ~ '^[+]?[A-Za-z_][A-Za-z0-9_]{0,62}$' then
+      if v_after_variable then
+        perform chumbo.refuse_uri(uri, 'has two variables with nothing between them.');
+      end if;
+      variables := variables || ltrim(v_part[1], '+');
+      like_pattern := like_pattern || '%';
+      pattern := pattern || case when v_part[1] like '+%' then '(.+)' else '([^/?#]+)' end;
+      v_reserved := v_reserved + (v_part[1] like '+%')::integer;
+      v_after_variable := true;
+    else
+      perform chumbo.refuse_uri(uri, format('has the expression {%s}, which is none of those we match.', v_part[1]));
+    end if;
+  end loop;
+
+  v_names := variables || query;
+  if cardinality(v_names) > 32 or cardinality(v_names) > (select count(distinct name) from unnest(v_names) as name) then
+    perform chumbo.refuse_uri(uri, 'names a variable twice, or more than 32.');
+  end if;
+  if cardinality(query) > 0 and regexp_replace(uri, '\{[^{}]*\}', '', 'g') ~ '[?#]' then
+    perform chumbo.refuse_uri(uri, 'begins its query twice.');
+  end if;
+  pattern := pattern || '$';
+  is_template := cardinality(v_names) > 0;
+  rank := array[length(prefix), v_literal, -v_reserved, -cardinality(v_names)];
+end;
+$function$;
+alter routine chumbo.compile_uri(text) owner to postgres;
+comment on routine chumbo.compile_uri(text) is 'How a URI or a template of the RFC 6570 subset {var}, {+var}, {?a,b} is matched. Raises invalid_uri.';
+
 CREATE OR REPLACE FUNCTION chumbo.constant_default(target regprocedure, argument_position integer, type_id oid)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -708,16 +1595,30 @@ declare
   v_default text := pg_get_function_arg_default(target, argument_position);
   v_value jsonb;
 begin
-  if v_default is null or v_default !~ '^(''([^'']|'''')*''::[a-z0-9_ ."\[\]]+|-?[0-9]+([.][0-9]+)?|true|false)$' then
+  -- Literals, the rows and arrays they make, and casts: nothing that could answer otherwise tomorrow. A text that is cast to a
+  -- time could, as in 'today'::text::date.
+  if v_default is null
+    or v_default ~ '::(text|character varying|character|name)\)+::(date|time|timestamp)'
+    or v_default !~ (
+      '^(?:ARRAY(?=\[)|ROW(?=\()|[][(), ]|NULL|true|false|-?[0-9]+(?:\.[0-9]+)?|[BX]?''(?:[^'']|'''')*'''
+      '|::(?:"(?:[^"]|"")+"|[a-z_][a-z0-9_]*)(?:[. ](?:"(?:[^"]|"")+"|[a-z_][a-z0-9_]*))*(?:\([0-9, ]+\)(?: with(?:out)? time zone)?)?(?:\[\])*)+$')
+  then
     return null;
   end if;
-  -- Written like a result of the parameter's type, so that the default of a bigint is text, as its schema says.
-  execute 'select ' || chumbo.json_expression(type_id, v_default) into v_value;
-  return v_value;
+
+  begin
+    -- Written like a result of the parameter's type, so that the default of a bigint is text, as its schema says.
+    execute 'select ' || chumbo.json_expression(type_id, format('(%s)::%s', v_default, format_type(type_id, -1))) into v_value;
+  exception
+    -- A domain may refuse its own default; that shows when it is used.
+    when data_exception or integrity_constraint_violation then v_value := null;
+  end;
+  -- An omitted argument without a default is null anyway, and "null" beside another type confuses what reads schemas.
+  return nullif(v_value, 'null');
 end;
 $function$;
 alter routine chumbo.constant_default(regprocedure,integer,oid) owner to postgres;
-comment on routine chumbo.constant_default(regprocedure,integer,oid) is 'The default of a parameter as JSON when it is a constant, else null.';
+comment on routine chumbo.constant_default(regprocedure,integer,oid) is 'The default of a parameter as JSON when it is made of constants alone; null for an expression, and for null itself.';
 
 CREATE OR REPLACE FUNCTION chumbo.consume_limits(server_id bigint, capability text, request jsonb)
  RETURNS integer
@@ -789,6 +1690,22 @@ comment on routine chumbo.consume_limits(bigint,text,jsonb) is 'Counts one call 
 grant execute on routine chumbo.consume_limits(bigint,text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.consume_limits(bigint,text,jsonb) to service_role;
 
+CREATE OR REPLACE FUNCTION chumbo.current_subject()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub';
+exception
+  -- Whatever stands there, a change is not refused for it.
+  when invalid_text_representation then return null;
+end;
+$function$;
+alter routine chumbo.current_subject() owner to postgres;
+comment on routine chumbo.current_subject() is 'The sub claim of the request in force, or null.';
+
 CREATE OR REPLACE FUNCTION chumbo.define_scope(name text, title text DEFAULT NULL::text, description text DEFAULT NULL::text, requestable boolean DEFAULT false)
  RETURNS text
  LANGUAGE sql
@@ -841,6 +1758,166 @@ comment on routine chumbo.definition(chumbo.capabilities) is 'The entry a client
 grant execute on routine chumbo.definition(chumbo.capabilities) to chumbo_runtime;
 grant execute on routine chumbo.definition(chumbo.capabilities) to service_role;
 
+CREATE OR REPLACE FUNCTION chumbo.describe_contents(target regprocedure, row_cap integer, is_template boolean, OUT query text, OUT mime_type text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_proc pg_catalog.pg_proc;
+  v_type oid;
+  v_columns text[];
+  v_item text;
+begin
+  select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = target;
+  select array_agg(c.name order by c.place) into v_columns from chumbo.output_columns(target) as c;
+  select case t.typtype when 'd' then t.typbasetype else t.oid end into v_type from pg_catalog.pg_type as t where t.oid = v_proc.prorettype;
+
+  if v_columns is null and (chumbo.type_schema(v_type) is null or v_type in ('void'::regtype, 'record'::regtype)) then
+    raise exception using errcode = 'PT400', message = 'unsupported_result',
+      detail = format('%s returns %s, which is no content.', target, format_type(v_proc.prorettype, null)),
+      hint = 'Return text, bytea, json, jsonb, a row or a table.';
+  end if;
+
+  -- One content for each value; null is none.
+  if v_columns is null then
+    v_item := case v_type
+      when 'bytea'::regtype then 'jsonb_build_object(''blob'', translate(encode(t.value, ''base64''), E''\n'', ''''))'
+      else 'jsonb_build_object(''text'', t.value::text)'
+    end;
+    mime_type := case v_type
+      when 'bytea'::regtype then 'application/octet-stream'
+      when 'json'::regtype then 'application/json'
+      when 'jsonb'::regtype then 'application/json'
+      when 'xml'::regtype then 'application/xml'
+      else 'text/plain'
+    end;
+    query := format(
+      'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(%s), ''[]'')) '
+      'from (select t.value from %%s as t(value) limit %s) as t where t.value is not null', v_item, row_cap);
+    return;
+  end if;
+
+  -- One content for each row, where the columns say what a content says.
+  if v_columns && array['text', 'blob'] and v_columns <@ array['uri', 'mime_type', 'text', 'blob', 'last_modified'] then
+    if exists (select from chumbo.output_columns(target) as c where c.name = 'blob' and c.type_id <> 'bytea'::regtype) then
+      raise exception using errcode = 'PT400', message = 'unsupported_result',
+        detail = format('The column blob of %s is no bytea.', target), hint = 'Return text in the column text.';
+    end if;
+    select string_agg(case c.name
+        when 'uri' then '''uri'', t.uri::text'
+        when 'mime_type' then '''mimeType'', t.mime_type::text'
+        when 'text' then '''text'', t.text::text'
+        when 'blob' then format('''blob'', %s translate(encode(t.blob, ''base64''), E''\n'', '''') %s',
+          case when 'text' = any (v_columns) then 'case when t.text is null then' else '' end,
+          case when 'text' = any (v_columns) then 'end' else '' end)
+        else '''_meta'', case when t.last_modified is not null then jsonb_build_object(''dev.chumbo/last-modified'', t.last_modified) end'
+      end, ', ' order by c.place)
+    into v_item
+    from chumbo.output_columns(target) as c;
+    query := format(
+      'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(%s))), ''[]'')) '
+      'from (select t.* from %%s as t limit %s) as t where %s', v_item, row_cap,
+      (select string_agg(format('t.%I is not null', c), ' or ') from unnest(v_columns) as c where c in ('text', 'blob')));
+    return;
+  end if;
+
+  -- Any other rows are one document; numbers beyond a double travel as text, as everywhere.
+  select 'to_jsonb(t)' || coalesce(string_agg(
+    format(' || jsonb_build_object(%L, %s)', c.name, chumbo.json_expression(c.type_id, format('t.%I', c.name))), '' order by c.place)
+    filter (where chumbo.has_wide_number(c.type_id)), '')
+  into v_item
+  from chumbo.output_columns(target) as c;
+  -- The query is a format template, and a column may be called "50%".
+  v_item := replace(v_item, '%', '%%');
+  mime_type := 'application/json';
+  query := case
+    when v_proc.proretset then format(
+      -- One row more than the cap tells that there was more. No row at all is a list without entries, unless variables asked for one.
+      'select jsonb_build_object(''count'', least(count(*), %1$s), ''value'', case when %2$s then ''[]'' else jsonb_build_array(jsonb_build_object( '
+      '''text'', coalesce(jsonb_agg(%3$s) - %1$s, ''[]'')::text) || case when count(*) > %1$s then ''{"_meta": {"dev.chumbo/truncated": true}}'' else ''{}''::jsonb end) end) '
+      'from (select t.* from %%s as t limit %1$s + 1) as t', row_cap, case when is_template then 'count(*) = 0' else 'false' end, v_item)
+    else format(
+      'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(jsonb_build_object(''text'', (%s)::text)), ''[]'')) '
+      'from (select t.* from %%s as t) as t where not (t is null)', v_item)
+  end;
+end;
+$function$;
+alter routine chumbo.describe_contents(regprocedure,integer,boolean) owner to postgres;
+comment on routine chumbo.describe_contents(regprocedure,integer,boolean) is 'The select around the call of a resource''s function that returns {count, value: [{text or blob, uri, mimeType, _meta}]}, and the mime type its result suggests. Raises unsupported_result.';
+
+CREATE OR REPLACE FUNCTION chumbo.describe_listing(target regprocedure, row_cap integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_proc pg_catalog.pg_proc;
+  v_unknown text;
+  v_item text;
+begin
+  perform chumbo.require_target(target);
+  select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = target;
+  select string_agg(c.name, ', ') filter (where c.name <> all (array['uri', 'name', 'title', 'description', 'mime_type', 'size', 'last_modified'])),
+    string_agg(case c.name
+      when 'mime_type' then '''mimeType'', t.mime_type::text'
+      when 'size' then '''size'', t.size::bigint'
+      when 'last_modified' then '''annotations'', case when t.last_modified is not null then jsonb_build_object(''lastModified'', t.last_modified) end'
+      else format('%L, t.%I::text', c.name, c.name)
+    end, ', ' order by c.place)
+  into v_unknown, v_item
+  from chumbo.output_columns(target) as c;
+
+  if v_proc.pronargs > 0 or not v_proc.proretset or v_unknown is not null or v_item is null or v_item not like '%''uri'', t.uri::text%' then
+    raise exception using errcode = 'PT400', message = 'unsupported_target',
+      detail = format('%s does not list resources%s.', target, ': there is no place for its ' || v_unknown),
+      hint = 'It takes nothing and returns a table of uri and any of name, title, description, mime_type, size, last_modified.';
+  end if;
+  return chumbo.borrow(target, '[]', format(
+    'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(%s))), ''[]'')) '
+    'from (select t.* from %%s as t limit %s) as t', v_item, row_cap));
+end;
+$function$;
+alter routine chumbo.describe_listing(regprocedure,integer) owner to postgres;
+comment on routine chumbo.describe_listing(regprocedure,integer) is 'How the listing function of a template is run. Raises unsupported_target, ambiguous_target.';
+
+CREATE OR REPLACE FUNCTION chumbo.describe_messages(target regprocedure)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_proc pg_catalog.pg_proc;
+  v_columns text[];
+begin
+  select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = target;
+  select array_agg(c.name) into v_columns from chumbo.output_columns(target) as c;
+
+  if v_columns is not null and not (v_columns <@ array['role', 'content'] and 'content' = any (v_columns))
+    or v_columns is null and (chumbo.type_schema(v_proc.prorettype) is null or v_proc.prorettype in ('void'::regtype, 'record'::regtype, 'bytea'::regtype))
+  then
+    raise exception using errcode = 'PT400', message = 'unsupported_result',
+      detail = format('%s does not return messages.', target),
+      hint = 'Return text, jsonb, or a table of role and content.';
+  end if;
+  return case
+    when v_columns is not null then format(
+      'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(to_jsonb(t)), ''[]'')) from (select t.* from %%s as t limit 1000) as t')
+    when v_proc.prorettype in ('json'::regtype, 'jsonb'::regtype) and not v_proc.proretset then
+      'select jsonb_build_object(''count'', count(t.value), ''value'', (array_agg(to_jsonb(t.value)))[1]) from %s as t(value)'
+    else format(
+      'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(%s), ''[]'')) '
+      'from (select t.value from %%s as t(value) limit 1000) as t where t.value is not null',
+      case when v_proc.prorettype in ('json'::regtype, 'jsonb'::regtype) then 'to_jsonb(t.value)' else 'to_jsonb(t.value::text)' end)
+  end;
+end;
+$function$;
+alter routine chumbo.describe_messages(regprocedure) owner to postgres;
+comment on routine chumbo.describe_messages(regprocedure) is 'The select around the call of a prompt''s function that returns {count, value: messages}. Raises unsupported_result.';
+
 CREATE OR REPLACE FUNCTION chumbo.describe_parameters(target regprocedure)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -850,15 +1927,22 @@ AS $function$
 declare
   v_proc pg_catalog.pg_proc;
   v_parameters jsonb := '[]';
+  v_comments jsonb;
+  v_comment jsonb;
   v_inputs integer := 0;
   v_types oid[];
   v_type oid;
   v_mode "char";
+  v_name text;
+  v_reason text;
+  v_kind text;
   v_schema jsonb;
   v_default jsonb;
+  v_shape jsonb;
 begin
   select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = target;
   v_types := coalesce(v_proc.proallargtypes, v_proc.proargtypes::oid[]);
+  v_comments := (chumbo.read_comment(obj_description(target, 'pg_proc'))).parameters;
 
   for i in 1 .. coalesce(cardinality(v_types), 0) loop
     -- proargtypes is an oidvector and starts at 0, proallargtypes at 1.
@@ -867,45 +1951,68 @@ begin
     v_inputs := v_inputs + 1;
 
     v_type := v_types[array_lower(v_types, 1) + i - 1];
-    v_schema := chumbo.type_schema(v_type);
-    if v_mode = 'v' or v_schema is null or v_schema::text like '%"type": "object"%' then
-      raise exception using errcode = 'PT400', message = 'unsupported_parameter',
-        detail = format('%s takes %s as %s, which a client cannot fill.', target,
-          coalesce(nullif(v_proc.proargnames[i], ''), format('argument %s', i)),
-          case when v_mode = 'v' then 'variadic' else format_type(v_type, null) end),
-        hint = 'Wrap it in a function whose parameters are scalars, enums, arrays or jsonb.';
-    end if;
-    if coalesce(v_proc.proargnames[i], '') = '' then
+    v_name := v_proc.proargnames[i];
+    if coalesce(v_name, '') = '' then
       raise exception using errcode = 'PT400', message = 'unnamed_parameter',
         detail = format('Argument %s of %s has no name, so no client can pass it.', i, target),
         hint = 'Give every parameter a name.';
     end if;
+    v_reason := chumbo.refuse_type(v_type);
+    if v_reason is not null then
+      raise exception using errcode = 'PT400', message = 'unsupported_parameter',
+        detail = format('%s takes %s as %s, %s.', target, v_name, format_type(v_type, null), v_reason),
+        hint = 'Wrap it in a function whose parameters have types with values of their own.';
+    end if;
 
+    select c into v_comment from jsonb_array_elements(v_comments) as c where c ->> 'name' = v_name limit 1;
+    v_kind := chumbo.type_kind(v_type);
+    v_schema := chumbo.argument_schema(v_type);
+    if (v_comment ->> 'dimensions')::integer > 1 and v_kind = 'array' then
+      v_schema := chumbo.nest_items(v_schema, (v_comment ->> 'dimensions')::integer);
+    end if;
+    if v_comment ->> 'description' <> '' then
+      v_schema := v_schema || jsonb_build_object('description', v_comment -> 'description');
+    end if;
     v_default := chumbo.constant_default(target, i, v_type);
-    v_default := case when v_default is null then '{}' else jsonb_build_object('default', v_default) end;
-    v_parameters := v_parameters || jsonb_build_object(
-      'name', v_proc.proargnames[i],
-      'position', i,
-      -- With -1, because character and bit without a length would mean one character and one bit.
-      'type', format_type(v_type, -1),
-      'kind', case
-        when v_schema = '{}' then 'any'
-        when v_schema ->> 'pattern' ~ '^\^\(?-\?' then 'number'
-        when v_schema ->> 'type' = 'integer' then 'number'
-        else v_schema ->> 'type'
-      end,
-      'required', v_inputs <= v_proc.pronargs - v_proc.pronargdefaults,
-      'schema', v_schema || v_default
+    if v_default is not null then
+      v_schema := v_schema || jsonb_build_object('default', v_default);
+    end if;
+    v_shape := chumbo.type_shape(v_type);
+
+    v_parameters := v_parameters || jsonb_build_array(
+      jsonb_build_object(
+        'name', v_name,
+        'position', i,
+        -- With -1, because character and bit without a length would mean one character and one bit.
+        'type', format_type(v_type, -1),
+        'kind', v_kind,
+        'required', v_inputs <= v_proc.pronargs - v_proc.pronargdefaults,
+        'schema', v_schema
+      )
+      || case when v_mode = 'v' then '{"variadic": true}'::jsonb else '{}' end
+      -- Looked into before the call, where the kind alone does not say enough.
+      || case when v_kind in ('array', 'object') or v_shape ?| array['pattern', 'scale'] then jsonb_build_object('shape', v_shape) else '{}' end
+      || case when v_kind in ('array', 'object') and chumbo.field_shapes(v_type) <> '{}'
+        then jsonb_build_object('fields', chumbo.field_shapes(v_type)) else '{}' end
     );
+  end loop;
+
+  for v_comment in select c from jsonb_array_elements(v_comments) as c loop
+    if not exists (select from jsonb_array_elements(v_parameters) as p where p ->> 'name' = v_comment ->> 'name') then
+      raise exception using errcode = 'PT400', message = 'unknown_parameter',
+        detail = format('The comment of %s describes %s, which is none of its inputs: %s.', target, v_comment ->> 'name',
+          coalesce((select string_agg(p ->> 'name', ', ') from jsonb_array_elements(v_parameters) as p), 'it has none')),
+        hint = 'Correct the @param line of the comment.';
+    end if;
   end loop;
 
   return v_parameters;
 end;
 $function$;
 alter routine chumbo.describe_parameters(regprocedure) owner to postgres;
-comment on routine chumbo.describe_parameters(regprocedure) is 'The inputs of a function as [{name, position, type, kind, required, schema}]. Raises unsupported_parameter, unnamed_parameter.';
+comment on routine chumbo.describe_parameters(regprocedure) is 'The inputs of a function as [{name, position, type, kind, required, schema, variadic, shape, fields}], the last three where they apply. Raises unsupported_parameter, unnamed_parameter, unknown_parameter.';
 
-CREATE OR REPLACE FUNCTION chumbo.describe_result(target regprocedure, row_cap integer)
+CREATE OR REPLACE FUNCTION chumbo.describe_result(target regprocedure, row_cap integer, result_mode text, columns text)
  RETURNS TABLE(shape text, query text, schema jsonb)
  LANGUAGE plpgsql
  STABLE
@@ -913,99 +2020,138 @@ CREATE OR REPLACE FUNCTION chumbo.describe_result(target regprocedure, row_cap i
 AS $function$
 declare
   v_proc pg_catalog.pg_proc;
-  v_columns jsonb;
+  v_columns jsonb := chumbo.result_columns(target, columns);
+  v_source text := '%s as t';
   v_item text;
   v_item_schema jsonb;
-  v_relation oid;
 begin
   select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = target;
-  select t.typrelid into v_relation from pg_catalog.pg_type as t where t.oid = v_proc.prorettype and t.typtype = 'c';
-
-  -- The columns of a row: declared outputs first, else those of the returned row type.
-  if v_proc.proargmodes && array['o', 'b', 't']::"char"[] then
-    select jsonb_agg(jsonb_build_object('name', v_proc.proargnames[i], 'type', v_proc.proallargtypes[i]::bigint) order by i)
-    into v_columns
-    from generate_subscripts(v_proc.proargmodes, 1) as i
-    where v_proc.proargmodes[i] in ('o', 'b', 't');
-  elsif v_relation is not null then
-    select jsonb_agg(jsonb_build_object('name', a.attname, 'type', a.atttypid::bigint) order by a.attnum)
-    into v_columns
-    from pg_catalog.pg_attribute as a
-    where a.attrelid = v_relation and a.attnum > 0 and not a.attisdropped;
-  elsif v_proc.prorettype = 'record'::regtype then
-    raise exception using errcode = 'PT400', message = 'undeclared_result',
-      detail = format('%s returns record without saying which columns.', target),
-      hint = 'Declare them with returns table (…) or out parameters.';
-  end if;
-
-  if v_columns is not null then
-    select
-      'to_jsonb(t)' || coalesce(string_agg(
-        format(' || jsonb_build_object(%L, %s)', c ->> 'name',
-          chumbo.json_expression((c ->> 'type')::oid, format('t.%I', c ->> 'name'))), '')
-        filter (where chumbo.has_wide_number((c ->> 'type')::oid)), ''),
-      jsonb_build_object('type', 'object',
-        'properties', jsonb_object_agg(c ->> 'name',
-          chumbo.nullable_schema(coalesce(chumbo.type_schema((c ->> 'type')::oid), '{}'))),
-        'required', jsonb_agg(c -> 'name'))
-    into v_item, v_item_schema
-    from jsonb_array_elements(v_columns) as c;
-  else
-    v_item := chumbo.json_expression(v_proc.prorettype, 't.value');
-    v_item_schema := chumbo.nullable_schema(chumbo.type_schema(v_proc.prorettype));
-  end if;
-
-  -- The query is a format template, and a column may be called "50%".
-  v_item := replace(v_item, '%', '%%');
 
   if v_proc.prorettype = 'void'::regtype then
-    return query select 'void',
-      'select jsonb_build_object(''count'', 0, ''value'', null) from %s as t',
-      '{"type": "object", "properties": {"result": {"type": "null"}}, "required": ["result"]}'::jsonb;
-  elsif v_item_schema is null then
+    shape := 'void';
+    query := 'select jsonb_build_object(''count'', 0, ''value'', null) from %s as t';
+    schema := '{"type": "object", "properties": {"result": {"type": "null"}}, "required": ["result"]}';
+  elsif v_columns is null and v_proc.prorettype = 'record'::regtype then
+    raise exception using errcode = 'PT400', message = 'undeclared_result',
+      detail = format('%s returns record without saying which columns.', target),
+      hint = 'Declare them with returns table (…), with out parameters, or with columns => ''id bigint, title text''.';
+  elsif v_columns is null and chumbo.type_schema(v_proc.prorettype) is null then
     raise exception using errcode = 'PT400', message = 'unsupported_result',
       detail = format('%s returns %s, which cannot be described to a client.', target, format_type(v_proc.prorettype, null)),
       hint = 'Return a scalar, jsonb, a row or a table.';
-  elsif v_proc.proretset then
-    -- One row more than the cap tells that there was more.
-    return query select 'rows',
-      format('select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(%s), ''[]'')) '
-        'from (select t.* from %%s as t%s limit %s) as t', v_item, case when v_columns is null then '(value)' else '' end, row_cap + 1),
-      jsonb_build_object('type', 'object',
+  else
+    if describe_result.columns is not null then
+      select format('%s (%s)', v_source, string_agg(format('%I %s', c ->> 'name', format_type((c ->> 'type')::oid, -1)), ', '))
+      into v_source
+      from jsonb_array_elements(v_columns) as c;
+      -- The query is a format template, and a column may be called "50%".
+      v_source := '%s' || replace(substr(v_source, 3), '%', '%%');
+    elsif v_columns is null then
+      v_source := v_source || ' (value)';
+    elsif jsonb_array_length(v_columns) = 1 and chumbo.type_kind(v_proc.prorettype) = 'object'
+      and (v_columns #>> '{0,type}')::oid = v_proc.prorettype
+    then
+      -- A single output of a row type is what the function returns, and a from clause takes it apart: here it is put together.
+      v_source := format('(select case when t is null then null else t end as %I from %%s as t) as t', replace(v_columns #>> '{0,name}', '%', '%%'));
+    end if;
+
+    select
+      case when v_columns is null then min(s.schema::text)::jsonb
+        else jsonb_build_object('type', 'object', 'properties', jsonb_object_agg(c.entry ->> 'name', s.schema), 'required', jsonb_agg(c.entry -> 'name'))
+      end
+    into v_item_schema
+    from jsonb_array_elements(coalesce(v_columns, jsonb_build_array(jsonb_build_object('name', '', 'type', v_proc.prorettype::bigint)))) as c (entry)
+    cross join lateral (
+      select coalesce(chumbo.value_schema((c.entry ->> 'type')::oid), '{}') as schema
+    ) as s;
+    v_item := replace(
+      case when v_columns is null then chumbo.column_expression(v_proc.prorettype, 't.value') else chumbo.row_expression(v_columns) end,
+      '%', '%%');
+
+    if v_proc.proretset then
+      shape := 'rows';
+      -- One row more than the cap tells that there was more.
+      query := 'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(' || v_item || '), ''[]'')) '
+        || 'from (select t.* from ' || v_source || ' limit ' || row_cap + 1 || ') as t';
+      schema := jsonb_build_object('type', 'object',
         'properties', jsonb_build_object('rows', jsonb_build_object('type', 'array', 'items', v_item_schema),
           'truncated', jsonb_build_object('type', 'boolean')),
         'required', jsonb_build_array('rows'));
-  elsif v_columns is not null then
-    -- A row of nulls is what a function without a match returns. The inner select makes a row of a single out parameter too.
-    return query select 'row',
-      format('select jsonb_build_object(''count'', case when t is null then 0 else 1 end, '
-        '''value'', case when not (t is null) then %s end) from (select t.* from %%s as t) as t', v_item),
-      jsonb_build_object('type', 'object', 'properties', v_item_schema -> 'properties');
-  elsif v_proc.prorettype in ('json'::regtype, 'jsonb'::regtype) then
-    return query select 'json',
-      'select jsonb_build_object(''count'', case when t.value is null then 0 else 1 end, ''value'', to_jsonb(t.value)) from %s as t(value)',
-      '{"type": "object"}'::jsonb;
-  else
-    return query select 'scalar',
-      format('select jsonb_build_object(''count'', case when t.value is null then 0 else 1 end, ''value'', %s) from %%s as t(value)', v_item),
-      jsonb_build_object('type', 'object',
-        'properties', jsonb_build_object('result', v_item_schema), 'required', jsonb_build_array('result'));
+    elsif v_columns is not null then
+      shape := 'row';
+      -- A row of nulls is what a function without a match returns. The inner select makes a row of a single out parameter too.
+      query := 'select jsonb_build_object(''count'', case when t is null then 0 else 1 end, '
+        || '''value'', case when not (t is null) then ' || v_item || ' end) from (select t.* from ' || v_source || ') as t';
+      schema := jsonb_build_object('type', 'object', 'properties', v_item_schema -> 'properties');
+    else
+      shape := case when v_proc.prorettype in ('json'::regtype, 'jsonb'::regtype) then 'json' else 'scalar' end;
+      query := 'select jsonb_build_object(''count'', case when t.value is null then 0 else 1 end, ''value'', ' || v_item || ') from ' || v_source;
+      schema := case shape when 'json' then '{"type": "object"}'
+        else jsonb_build_object('type', 'object',
+          'properties', jsonb_build_object('result', v_item_schema), 'required', jsonb_build_array('result')) end;
+    end if;
   end if;
+
+  if result_mode = 'collection' then
+    if shape <> 'rows' or v_columns is null then
+      raise exception using errcode = 'PT400', message = 'unsupported_result',
+        detail = format('%s returns no rows with columns, and a collection is made of those.', target),
+        hint = 'Return a table, or leave out result => ''collection''.';
+    end if;
+    query := chumbo.page_query(v_source, v_item, chumbo.largest_page(row_cap));
+    schema := jsonb_build_object('type', 'object',
+      'properties', jsonb_build_object(
+        'items', jsonb_build_object('type', 'array', 'items', v_item_schema, 'maxItems', chumbo.largest_page(row_cap)),
+        'has_more', '{"type": "boolean"}'::jsonb,
+        'next_cursor', '{"type": ["string", "null"], "maxLength": 2048}'::jsonb,
+        'next_call', '{"type": ["object", "null"], "properties": {"tool": {"type": "string"}, "arguments": {"type": "object"}},
+          "required": ["tool", "arguments"]}'::jsonb),
+      'required', '["items", "has_more", "next_cursor", "next_call"]'::jsonb);
+  elsif result_mode in ('text', 'mcp') then
+    schema := null;
+  end if;
+  return next;
 end;
 $function$;
-alter routine chumbo.describe_result(regprocedure,integer) owner to postgres;
-comment on routine chumbo.describe_result(regprocedure,integer) is 'How the answer of a function leaves: its shape, the select around the call, its output schema. Raises undeclared_result, unsupported_result.';
+alter routine chumbo.describe_result(regprocedure,integer,text,text) owner to postgres;
+comment on routine chumbo.describe_result(regprocedure,integer,text,text) is 'How the answer of a function leaves in a mode: its shape, the select around the call, its output schema, which text and mcp have none of. Raises undeclared_result, unsupported_result, invalid_option.';
 
-CREATE OR REPLACE FUNCTION chumbo.describe_result(target regprocedure, row_cap integer, result_mode text, columns text)
- RETURNS TABLE(shape text, query text, schema jsonb)
- LANGUAGE sql
+CREATE OR REPLACE FUNCTION chumbo.describe_table(server_id bigint, request jsonb, name text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
 AS $function$
-  select * from chumbo.describe_result(target, row_cap)
+declare
+  v_table record := chumbo.require_table(server_id, request, name);
+  v_key text[] := chumbo.table_key(v_table.entry, v_table.relation, request ->> 'role');
+  v_columns jsonb;
+begin
+  select jsonb_agg(jsonb_build_object(
+    'name', c.name,
+    'type', format_type(c.type_id, c.type_modifier),
+    'schema', coalesce(chumbo.value_schema(c.type_id, c.type_modifier), '{}'),
+    'nullable', c.is_nullable,
+    'description', col_description(v_table.relation, c.number),
+    'operators', to_jsonb(c.operators),
+    'sortable', c.is_sortable,
+    'primary_key', coalesce(c.name = any (v_key), false)))
+  into v_columns
+  from chumbo.usable_columns(v_table.entry, v_table.relation, request ->> 'role') as c;
+
+  return jsonb_build_object('count', jsonb_array_length(v_columns), 'value', jsonb_build_object(
+    'table', (v_table.entry).name,
+    'kind', v_table.kind,
+    'description', coalesce((v_table.entry).description, obj_description(v_table.relation, 'pg_class')),
+    'columns', v_columns,
+    'default_limit', (v_table.entry).default_limit,
+    'max_limit', (v_table.entry).max_limit));
+end;
 $function$;
-alter routine chumbo.describe_result(regprocedure,integer,text,text) owner to postgres;
-comment on routine chumbo.describe_result(regprocedure,integer,text,text) is 'describe_result for the structured mode.';
+alter routine chumbo.describe_table(bigint,jsonb,text) owner to postgres;
+comment on routine chumbo.describe_table(bigint,jsonb,text) is 'The answer of describe_table. Raises object_not_allowed.';
+grant execute on routine chumbo.describe_table(bigint,jsonb,text) to chumbo_runtime;
+grant execute on routine chumbo.describe_table(bigint,jsonb,text) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.disable(name text, server text DEFAULT 'default'::text, kind text DEFAULT 'tool'::text)
  RETURNS boolean
@@ -1016,6 +2162,95 @@ AS $function$
 $function$;
 alter routine chumbo.disable(text,text,text) owner to postgres;
 comment on routine chumbo.disable(text,text,text) is 'Withdraws a capability from the next request on; callers see it as unknown. Returns whether that changed anything. Raises unknown_capability.';
+
+CREATE OR REPLACE FUNCTION chumbo.domain_rules(type_id oid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_domain pg_catalog.pg_type;
+  v_condition text;
+  v_match text[];
+  v_limit numeric;
+  v_values jsonb;
+  v_rules jsonb := '{}';
+begin
+  select t.* into v_domain from pg_catalog.pg_type as t where t.oid = type_id;
+  if v_domain.typnotnull then
+    v_rules := '{"required": true}';
+  end if;
+
+  for v_condition in
+    select regexp_replace(condition, '\(VALUE\)::(text|character varying|numeric|double precision)', 'VALUE', 'g')
+    from pg_catalog.pg_constraint as c
+    cross join unnest(chumbo.split_conditions(
+      regexp_replace(pg_get_constraintdef(c.oid), '^CHECK |( NO INHERIT)?( NOT VALID)?$', '', 'g'))) as condition
+    where c.contypid = type_id and c.contype = 'c'
+    order by c.conname
+  loop
+    if v_condition = 'VALUE IS NOT NULL' then
+      v_rules := v_rules || '{"required": true}';
+      continue;
+    end if;
+
+    v_match := regexp_match(v_condition, '^VALUE (>=|>|<=|<) \(?''?(-?[0-9]+(?:\.[0-9]+)?)''?(?:::[a-z ]+)?\)?(?:::[a-z ]+)?$');
+    if v_match is not null then
+      v_limit := v_match[2]::numeric;
+      v_rules := v_rules || case v_match[1]
+        when '>=' then jsonb_build_object('minimum', greatest(v_limit, (v_rules ->> 'minimum')::numeric))
+        when '<=' then jsonb_build_object('maximum', least(v_limit, (v_rules ->> 'maximum')::numeric))
+        when '>' then jsonb_build_object('exclusiveMinimum', greatest(v_limit, (v_rules ->> 'exclusiveMinimum')::numeric))
+        else jsonb_build_object('exclusiveMaximum', least(v_limit, (v_rules ->> 'exclusiveMaximum')::numeric))
+      end;
+      continue;
+    end if;
+
+    v_match := regexp_match(v_condition, '^(length|char_length|character_length|cardinality)\((VALUE|btrim\(VALUE\))\) (>=|>|<=|<|=) ([0-9]{1,9})$');
+    if v_match is not null then
+      v_limit := v_match[4]::numeric + case v_match[3] when '>' then 1 when '<' then -1 else 0 end;
+      if v_match[1] = 'cardinality' then
+        -- It counts what is inside every dimension, so of a lower bound only "not empty" holds for the outermost.
+        v_rules := v_rules
+          || case when v_match[3] in ('<=', '<', '=') then jsonb_build_object('maxItems', v_limit) else '{}' end
+          || case when v_match[3] in ('>=', '>', '=') and v_limit > 0 then '{"minItems": 1}'::jsonb else '{}' end;
+      else
+        v_rules := v_rules
+          -- Without its outer blanks a text is no longer than with them.
+          || case when v_match[3] in ('<=', '<', '=') and v_match[2] = 'VALUE'
+            then jsonb_build_object('maxLength', least(v_limit, (v_rules ->> 'maxLength')::numeric)) else '{}' end
+          || case when v_match[3] in ('>=', '>', '=')
+            then jsonb_build_object('minLength', greatest(v_limit, (v_rules ->> 'minLength')::numeric)) else '{}' end;
+      end if;
+      continue;
+    end if;
+    if v_condition ~ '^(VALUE|btrim\(VALUE\)) <> ''''::(text|character varying)$' then
+      v_rules := v_rules || jsonb_build_object('minLength', greatest(1, (v_rules ->> 'minLength')::integer));
+      continue;
+    end if;
+
+    v_match := regexp_match(v_condition, '^VALUE ~ ''((?:[^'']|'''')+)''::text$');
+    if v_match is not null then
+      v_match[1] := chumbo.portable_pattern(replace(v_match[1], '''''', ''''));
+      v_rules := v_rules || case when v_match[1] is null then '{}' else jsonb_build_object('pattern', v_match[1]) end;
+      continue;
+    end if;
+
+    -- Nothing but literals, so there is nothing in it that evaluating could do.
+    v_match := regexp_match(v_condition,
+      '^VALUE = ANY \(\(?(ARRAY\[(?:''(?:[^'']|'''')*''::(?:text|character varying|integer|smallint)|-?[0-9]+|, )+\])\)?(?:::[a-z ]+\[\])?\)$');
+    if v_match is not null then
+      execute 'select to_jsonb(' || v_match[1] || ')' into v_values;
+      v_rules := v_rules || jsonb_build_object('enum', v_values);
+    end if;
+  end loop;
+
+  return v_rules;
+end;
+$function$;
+alter routine chumbo.domain_rules(oid) owner to postgres;
+comment on routine chumbo.domain_rules(oid) is 'What of a domain''s checks JSON Schema can say: comparisons with a number, lengths, a regular expression, a list of values; required when it refuses null. Postgres applies all of them, whatever is said here.';
 
 CREATE OR REPLACE FUNCTION chumbo.drop_capability(name text, server text DEFAULT 'default'::text, kind text DEFAULT 'tool'::text)
  RETURNS boolean
@@ -1083,6 +2318,225 @@ $function$;
 alter routine chumbo.enable(text,text,text) owner to postgres;
 comment on routine chumbo.enable(text,text,text) is 'Offers a capability again from the next request on. Returns whether that changed anything. Raises unknown_capability.';
 
+CREATE OR REPLACE FUNCTION chumbo.exposed_schemas()
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return coalesce(
+    (
+      select array_agg(btrim(part, ' "'))
+      from pg_catalog.pg_db_role_setting as d
+      join pg_catalog.pg_roles as r on r.oid = d.setrole and r.rolname = 'authenticator'
+      cross join unnest(d.setconfig) as setting
+      cross join unnest(string_to_array(substr(setting, 18), ',')) as part
+      where setting like 'pgrst.db_schemas=%'
+    ),
+    '{public,graphql_public}'
+  );
+end;
+$function$;
+alter routine chumbo.exposed_schemas() owner to postgres;
+comment on routine chumbo.exposed_schemas() is 'The schemas of the Data API as far as the database knows them: the setting of its login, else what new projects have.';
+
+CREATE OR REPLACE FUNCTION chumbo.field_shapes(type_id oid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_open oid[] := array[type_id];
+  v_type pg_catalog.pg_type;
+  v_shapes jsonb := '{}';
+begin
+  while v_open <> '{}' loop
+    select t.* into v_type from pg_catalog.pg_type as t where t.oid = (chumbo.base_type(v_open[1])).type_id;
+    v_open := v_open[2:];
+    if v_type.typtype = 'c' and not v_shapes ? format_type(v_type.oid, null) then
+      v_shapes := v_shapes || jsonb_build_object(format_type(v_type.oid, null), (
+        select coalesce(jsonb_object_agg(a.attname, chumbo.type_shape(a.atttypid, a.atttypmod)
+          || case when chumbo.is_required(a.atttypid) then '{"required": true}'::jsonb else '{}' end), '{}')
+        from pg_catalog.pg_attribute as a
+        where a.attrelid = v_type.typrelid and a.attnum > 0 and not a.attisdropped
+      ));
+      v_open := v_open || array(
+        select distinct a.atttypid from pg_catalog.pg_attribute as a
+        where a.attrelid = v_type.typrelid and a.attnum > 0 and not a.attisdropped
+      );
+    elsif v_type.typtype <> 'c' and v_type.typcategory = 'A' then
+      v_open := v_open || v_type.typelem;
+    end if;
+  end loop;
+  return v_shapes;
+end;
+$function$;
+alter routine chumbo.field_shapes(oid) owner to postgres;
+comment on routine chumbo.field_shapes(oid) is 'The fields of every composite type that a type holds, each type once: {type: {field: shape}}.';
+
+CREATE OR REPLACE FUNCTION chumbo.fill_messages(messages jsonb, arguments jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select jsonb_agg(case
+        when m.message #>> '{content,type}' = 'text'
+          then jsonb_set(m.message, '{content,text}', to_jsonb(chumbo.fill_text(m.message #>> '{content,text}', arguments)))
+        when m.message #> '{content,resource,text}' is not null
+          then jsonb_set(m.message, '{content,resource,text}', to_jsonb(chumbo.fill_text(m.message #>> '{content,resource,text}', arguments)))
+        else m.message
+      end order by m.place)
+    from jsonb_array_elements(messages) with ordinality as m (message, place)
+  );
+end;
+$function$;
+alter routine chumbo.fill_messages(jsonb,jsonb) owner to postgres;
+comment on routine chumbo.fill_messages(jsonb,jsonb) is 'The messages of a prompt with its arguments put in, in texts and in texts of embedded resources.';
+grant execute on routine chumbo.fill_messages(jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.fill_messages(jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.fill_text(template text, arguments jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  -- One pass: what an argument says is put in and never looked at again.
+  return (
+    select coalesce(string_agg(case when part[1] is not null then coalesce(arguments ->> part[1], '') else coalesce(part[2], part[3]) end, '' order by place), '')
+    from regexp_matches(template, '\{\{ *([A-Za-z_][A-Za-z0-9_-]*) *\}\}|([^{]+)|(\{)', 'g') with ordinality as m (part, place)
+  );
+end;
+$function$;
+alter routine chumbo.fill_text(text,jsonb) owner to postgres;
+comment on routine chumbo.fill_text(text,jsonb) is 'A text whose {{argument}} placeholders are replaced by what was given for them, or by nothing.';
+grant execute on routine chumbo.fill_text(text,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.fill_text(text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.filter_condition(filter_column jsonb, operator text, value jsonb, read text, arguments jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_type oid := (filter_column ->> 'base_type')::oid;
+  v_family text := filter_column ->> 'family';
+  v_name text := filter_column ->> 'name';
+  v_column text := format('t.%I', filter_column ->> 'name');
+  v_values text[];
+  v_fits boolean;
+begin
+  if operator = 'is_null' then
+    if jsonb_typeof(value) is distinct from 'boolean' then
+      raise exception using errcode = 'PT400', message = 'invalid_filter_value',
+        detail = format('is_null on %I takes true or false.', v_name), hint = 'true finds rows without a value, false those with one.';
+    end if;
+    return case when value::boolean then '' else 'not ' end || format('(%s is null)', v_column);
+  end if;
+
+  if operator = 'in' then
+    if jsonb_typeof(value) is distinct from 'array' or jsonb_array_length(value) not between 1 and 100 then
+      raise exception using errcode = 'PT400', message = 'invalid_filter_value',
+        detail = format('in on %I takes a list of 1 to 100 values.', v_name), hint = 'Split a longer list over several calls.';
+    end if;
+    select array_agg(chumbo.value_expression(v_type, v_family, item, format('(%s #>> %L)', read, array[position - 1]::text)) order by position)
+    into v_values
+    from jsonb_array_elements(value) with ordinality as items (item, position);
+  else
+    v_values := array[chumbo.value_expression(v_type, v_family, value, format('(%s #>> ''{}'')', read))];
+  end if;
+
+  v_fits := array_position(v_values, null) is null
+    -- A pattern that ends in the middle of an escape makes Postgres fail once it meets a row.
+    and (operator not in ('like', 'ilike') or regexp_replace(value #>> '{}', '\\\\', '', 'g') !~ '\\$');
+  -- Any text is a text, and a label was looked up. The others are types of Postgres itself, so trying them runs nothing of
+  -- the application's: a domain stands for its base type here.
+  if v_fits and v_family not in ('text', 'enum', 'boolean') then
+    begin
+      execute format('select array[%s]', array_to_string(v_values, ', ')) using arguments;
+    exception
+      when data_exception then v_fits := false;
+    end;
+  end if;
+  if not v_fits then
+    raise exception using errcode = 'PT400', message = 'invalid_filter_value',
+      detail = case v_family
+        when 'time' then format('%s on %I, a %s, takes a value in ISO 8601.', operator, v_name, format_type(v_type, null))
+        else format('%s on %I takes a value that is a %s.', operator, v_name, format_type(v_type, null)) end,
+      hint = case v_family
+        when 'time' then 'Write 2026-01-31 or 2026-01-31T12:00:00Z; a time alone is 12:00:00.'
+        when 'enum' then 'describe_table lists the values it knows.'
+        else 'Lists belong to in, and a missing value is found with is_null.' end;
+  end if;
+
+  -- Qualified, and without a conversion of the column: the operators of Postgres on the bare column are what its indexes
+  -- serve. Off a domain comes nothing but its name.
+  if filter_column ->> 'base_type' <> filter_column ->> 'type_id' then
+    v_column := format('(%s)::%s', v_column, format_type(v_type, -1));
+  end if;
+  return format('%s operator(%I.%s) %s', v_column,
+    -- The comparisons of citext live beside it.
+    case when v_family = 'text' then filter_column ->> 'base_schema' else 'pg_catalog' end,
+    case operator
+      when 'eq' then '=' when 'ne' then '<>' when 'gt' then '>' when 'gte' then '>=' when 'lt' then '<' when 'lte' then '<='
+      when 'in' then '=' when 'like' then '~~' when 'ilike' then '~~*' end,
+    case operator when 'in' then format('any (array[%s])', array_to_string(v_values, ', ')) else v_values[1] end);
+end;
+$function$;
+alter routine chumbo.filter_condition(jsonb,text,jsonb,text,jsonb) owner to postgres;
+comment on routine chumbo.filter_condition(jsonb,text,jsonb,text,jsonb) is 'One filter as SQL that reads its value out of the arguments. Raises invalid_filter_value.';
+grant execute on routine chumbo.filter_condition(jsonb,text,jsonb,text,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.filter_condition(jsonb,text,jsonb,text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.filter_type(type_id oid, role text, OUT base_type oid, OUT base_schema text, OUT family text, OUT is_not_null boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_type record;
+begin
+  base_type := type_id;
+  is_not_null := false;
+  loop
+    select t.typname, t.typtype, t.typbasetype, t.typnotnull, t.typnamespace into v_type
+    from pg_catalog.pg_type as t
+    where t.oid = base_type;
+    exit when v_type.typtype <> 'd';
+    base_type := v_type.typbasetype;
+    is_not_null := is_not_null or v_type.typnotnull;
+  end loop;
+  select n.nspname into base_schema from pg_catalog.pg_namespace as n where n.oid = v_type.typnamespace;
+
+  family := case
+    when base_type in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) then 'integer'
+    when base_type in ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype, 'name'::regtype) then 'text'
+    when base_type in ('numeric'::regtype, 'float4'::regtype, 'float8'::regtype) then 'number'
+    when base_type = 'bool'::regtype then 'boolean'
+    when base_type in ('date'::regtype, 'time'::regtype, 'timetz'::regtype, 'timestamp'::regtype, 'timestamptz'::regtype) then 'time'
+    when base_type in ('uuid'::regtype, 'interval'::regtype, 'inet'::regtype, 'cidr'::regtype, 'macaddr'::regtype, 'macaddr8'::regtype)
+      then 'other'
+    -- The caller has to name these, so it takes the right to look into their schema.
+    when not has_schema_privilege(role, v_type.typnamespace, 'usage') then null
+    when v_type.typtype = 'e' then 'enum'
+    -- An extension's, so it has no fixed number; only a superuser can make another base type of that name.
+    when v_type.typname = 'citext' and v_type.typtype = 'b' then 'text'
+  end;
+end;
+$function$;
+alter routine chumbo.filter_type(oid,text) owner to postgres;
+comment on routine chumbo.filter_type(oid,text) is 'The type under a domain, its schema, and how its values are written in a filter: integer, number, boolean, text, time, enum, other. Null where none can be.';
+grant execute on routine chumbo.filter_type(oid,text) to chumbo_runtime;
+grant execute on routine chumbo.filter_type(oid,text) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.find_bad_argument(parameters jsonb, arguments jsonb, path text, request jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -1090,28 +2544,307 @@ CREATE OR REPLACE FUNCTION chumbo.find_bad_argument(parameters jsonb, arguments 
 AS $function$
 declare
   v_parameter jsonb;
+  v_name text;
+  v_read record;
+  v_problem text;
 begin
   -- Over an array and not a query, whose cursor would be among those that the body's function closes.
   foreach v_parameter in array array(
     select p from jsonb_array_elements(parameters) as p where arguments ? (p ->> 'name') order by (p ->> 'position')::integer
   ) loop
-    begin
-      -- As the caller, like the call itself: a domain may run a function of the application to check a value.
-      perform chumbo.run(
-        format('select to_jsonb(input is null) from jsonb_to_record($1) as input(%I %s)', v_parameter ->> 'name', v_parameter ->> 'type'),
-        arguments, path, request);
-    exception
-      when data_exception or integrity_constraint_violation then
-        return format('The argument `%s` is not a valid %s.', v_parameter ->> 'name', v_parameter ->> 'type');
-    end;
+    v_name := v_parameter ->> 'name';
+    if v_parameter ? 'shape' then
+      v_read := chumbo.read_value(v_parameter -> 'shape', v_parameter -> 'fields', arguments -> v_name, v_name);
+      v_problem := coalesce(v_read.problem,
+        chumbo.find_bad_value(v_parameter -> 'shape', v_parameter -> 'fields', v_read.result, v_name, path, request));
+    elsif not chumbo.is_valid(v_parameter ->> 'type', arguments -> v_name, path, request) then
+      v_problem := format('The argument `%s` is not a valid %s.', v_name, v_parameter ->> 'type');
+    end if;
+    if v_problem is not null then
+      return v_problem;
+    end if;
   end loop;
   return null;
 end;
 $function$;
 alter routine chumbo.find_bad_argument(jsonb,jsonb,text,jsonb) owner to postgres;
-comment on routine chumbo.find_bad_argument(jsonb,jsonb,text,jsonb) is 'After a call failed on bad data: the argument that cannot be converted, as a sentence, or null when the tool itself failed.';
+comment on routine chumbo.find_bad_argument(jsonb,jsonb,text,jsonb) is 'After a call failed on bad data: the argument that cannot be converted, or the part of it, as a sentence; null when the tool itself failed.';
 grant execute on routine chumbo.find_bad_argument(jsonb,jsonb,text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.find_bad_argument(jsonb,jsonb,text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.find_bad_value(shape jsonb, fields jsonb, value jsonb, place text, path text, request jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_items jsonb;
+  v_key text;
+  v_problem text;
+  v_low integer := 0;
+  v_high integer;
+  v_middle integer;
+begin
+  if chumbo.is_valid(shape ->> 'type', value, path, request) then
+    return null;
+  end if;
+
+  if jsonb_typeof(value) = 'array' and shape ->> 'kind' = 'array' then
+    -- The first element with which the array stops converting, by halving: a long array is not read element by element.
+    v_high := jsonb_array_length(value);
+    while v_high - v_low > 1 loop
+      v_middle := (v_low + v_high) / 2;
+      if chumbo.is_valid(shape ->> 'type', jsonb_path_query_array(value, format('$[0 to %s]', v_middle - 1)::jsonpath), path, request) then
+        v_low := v_middle;
+      else
+        v_high := v_middle;
+      end if;
+    end loop;
+    v_items := case when jsonb_typeof(value -> v_low) = 'array' then shape else shape -> 'items' end;
+    v_problem := chumbo.find_bad_value(v_items, fields, value -> v_low, format('%s[%s]', place, v_low), path, request);
+  elsif jsonb_typeof(value) = 'object' and shape ->> 'kind' = 'object' then
+    -- Over an array and not a query, whose cursor would be among those that the body's function closes.
+    foreach v_key in array array(select key from jsonb_object_keys(value) as key order by key) loop
+      v_problem := chumbo.find_bad_value(
+        fields -> (shape ->> 'fields') -> v_key, fields, value -> v_key, place || '.' || v_key, path, request);
+      exit when v_problem is not null;
+    end loop;
+  end if;
+  return coalesce(v_problem, format('The argument `%s` is not a valid %s.', place, shape ->> 'type'));
+end;
+$function$;
+alter routine chumbo.find_bad_value(jsonb,jsonb,jsonb,text,text,jsonb) owner to postgres;
+comment on routine chumbo.find_bad_value(jsonb,jsonb,jsonb,text,text,jsonb) is 'The innermost part of a value that does not convert, as a sentence; null when all of it does.';
+grant execute on routine chumbo.find_bad_value(jsonb,jsonb,jsonb,text,text,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.find_bad_value(jsonb,jsonb,jsonb,text,text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.find_block_fault(block jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_resource jsonb := block -> 'resource';
+  v_wanted text[];
+  v_missing text;
+begin
+  v_wanted := case block ->> 'type'
+    when 'text' then '{text}'
+    when 'image' then '{data,mimeType}'
+    when 'audio' then '{data,mimeType}'
+    when 'resource_link' then '{uri,name}'
+    when 'resource' then '{}'
+  end;
+  if jsonb_typeof(block) <> 'object' or v_wanted is null then
+    return 'is no block of text, image, audio, resource_link or resource';
+  end if;
+
+  select min(w) into v_missing from unnest(v_wanted) as w where coalesce(jsonb_typeof(block -> w), '') <> 'string';
+  if v_missing is not null then
+    return format('is %s without a string %s', block ->> 'type', v_missing);
+  end if;
+  if block ->> 'type' = 'resource' and (coalesce(jsonb_typeof(v_resource -> 'uri'), '') <> 'string'
+    or coalesce(jsonb_typeof(v_resource -> 'text'), '') <> 'string' and coalesce(jsonb_typeof(v_resource -> 'blob'), '') <> 'string') then
+    return 'is resource without a resource of uri and text or blob';
+  end if;
+  if not coalesce(chumbo.is_base64(coalesce(block ->> 'data', v_resource ->> 'blob')), true) then
+    return 'holds data that is not base64';
+  end if;
+  -- Optional fields of the wrong type make a client refuse the whole result.
+  if exists (
+    select from jsonb_each(block) as f
+    where f.key in ('title', 'description', 'mimeType') and jsonb_typeof(f.value) <> 'string'
+      or f.key = 'size' and jsonb_typeof(f.value) <> 'number'
+      or f.key = 'icons' and jsonb_typeof(f.value) <> 'array'
+      or f.key in ('annotations', '_meta') and jsonb_typeof(f.value) <> 'object'
+  )
+  or not (case coalesce(jsonb_typeof(block #> '{annotations,priority}'), 'absent')
+    when 'absent' then true
+    when 'number' then (block #>> '{annotations,priority}')::numeric between 0 and 1
+    else false
+  end)
+  or not (case coalesce(jsonb_typeof(block #> '{annotations,audience}'), 'absent')
+    when 'absent' then true
+    when 'array' then block #> '{annotations,audience}' <@ '["user", "assistant"]'
+    else false
+  end) then
+    return 'has an optional field of another type than the protocol gives it';
+  end if;
+  return null;
+end;
+$function$;
+alter routine chumbo.find_block_fault(jsonb) owner to postgres;
+comment on routine chumbo.find_block_fault(jsonb) is 'What is wrong with a content block of a result, to stand after its place; null when nothing is.';
+grant execute on routine chumbo.find_block_fault(jsonb) to chumbo_runtime;
+grant execute on routine chumbo.find_block_fault(jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.find_collection_fault(target regprocedure, cursor_key text[], OUT problem text, OUT hint text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_columns jsonb := chumbo.result_columns(target, null);
+  v_missing text;
+  v_parameter record;
+begin
+  -- The columns of a record are declared beside the function, and are looked for when it runs.
+  select min(k) into v_missing
+  from unnest(cursor_key) as k
+  where v_columns is not null and not v_columns @> jsonb_build_array(jsonb_build_object('name', k));
+  if v_missing is not null then
+    problem := format('%s returns no column %I, by which it is said to be ordered.', target, v_missing);
+    hint := 'Return every column named in cursor.';
+    return;
+  end if;
+
+  for v_parameter in
+    select wanted.name, found.type_id, found.is_optional, t.typtype
+    from unnest(array['limit', 'cursor']) as wanted (name)
+    left join (
+      select a.name, a.type_id, row_number() over (order by a.place) > p.pronargs - p.pronargdefaults as is_optional
+      from pg_catalog.pg_proc as p
+      cross join lateral unnest(coalesce(p.proallargtypes, p.proargtypes::oid[]), p.proargnames, p.proargmodes)
+        with ordinality as a (type_id, name, mode, place)
+      where p.oid = target and coalesce(a.mode, 'i') in ('i', 'b', 'v')
+    ) as found on found.name = wanted.name
+    left join pg_catalog.pg_type as t on t.oid = found.type_id
+  loop
+    if v_parameter.type_id is null then
+      problem := format('%s has no parameter "%s".', target, v_parameter.name);
+      hint := 'A collection takes "limit" integer and "cursor" jsonb default null.';
+    elsif v_parameter.name = 'limit' and v_parameter.type_id not in ('int4'::regtype, 'int8'::regtype) then
+      problem := format('The parameter "limit" of %s is no integer.', target);
+      hint := 'Declare it as "limit" integer.';
+    elsif v_parameter.name = 'cursor' and not v_parameter.is_optional then
+      problem := format('The parameter "cursor" of %s has no default, and the first page has no cursor.', target);
+      hint := 'Declare it as "cursor" jsonb default null.';
+    elsif v_parameter.name = 'cursor' and v_parameter.type_id not in ('json'::regtype, 'jsonb'::regtype)
+      and v_parameter.typtype <> 'c' and cardinality(cursor_key) > 1 then
+      problem := format('The parameter "cursor" of %s is %s, which cannot hold %s columns.', target,
+        format_type(v_parameter.type_id, null), cardinality(cursor_key));
+      hint := 'Declare it as "cursor" jsonb default null, or as a row type with these columns.';
+    end if;
+    exit when problem is not null;
+  end loop;
+end;
+$function$;
+alter routine chumbo.find_collection_fault(regprocedure,text[]) owner to postgres;
+comment on routine chumbo.find_collection_fault(regprocedure,text[]) is 'Why a function cannot be read page by page in the order of these columns, and what to do; nulls when it can.';
+
+CREATE OR REPLACE FUNCTION chumbo.find_drift(capability chumbo.capabilities, target oid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_parameters jsonb;
+  v_result record;
+  v_message text;
+begin
+  v_parameters := chumbo.describe_parameters(target::regprocedure);
+  -- As registering does: clients see a limit and a cursor of a collection in their own way.
+  if capability.result_mode = 'collection' then
+    v_parameters := chumbo.collection_parameters(v_parameters, capability.row_cap);
+  end if;
+  if (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p) <> capability.parameters then
+    return 'its parameters';
+  elsif capability.kind = 'tool' and chumbo.input_schema(v_parameters) <> capability.input_schema then
+    return 'the schema of its inputs';
+  end if;
+
+  -- The columns of a bare record were declared when it was registered and stand nowhere else.
+  if capability.kind = 'tool' and exists (
+    select from pg_catalog.pg_proc as p
+    where p.oid = target and (p.prorettype <> 'record'::regtype or p.proargmodes && array['o', 'b', 't']::"char"[])
+  ) then
+    select * into v_result
+    from chumbo.describe_result(target::regprocedure, capability.row_cap, capability.result_mode, null);
+    if (v_result.shape, v_result.schema) is distinct from (capability.result_shape, capability.output_schema)
+      -- A render function is woven into the query, whose columns the schema tells as well.
+      or capability.render is null and v_result.query <> capability.result_query then
+      return 'its result';
+    end if;
+  end if;
+  if capability.is_write and (select p.provolatile <> 'v' from pg_catalog.pg_proc as p where p.oid = target) then
+    return 'whether it writes';
+  end if;
+  return null;
+exception
+  -- What was registered once could not be registered any more; whatever the reason, it costs the other findings nothing.
+  when others then
+    get stacked diagnostics v_message = pg_exception_detail;
+    return format('its signature (%s)', coalesce(nullif(v_message, ''), sqlerrm));
+end;
+$function$;
+alter routine chumbo.find_drift(chumbo.capabilities,oid) owner to postgres;
+comment on routine chumbo.find_drift(chumbo.capabilities,oid) is 'What the function behind a capability says otherwise today than when it was registered; null when nothing.';
+
+CREATE OR REPLACE FUNCTION chumbo.find_function(signature text)
+ RETURNS oid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  -- Not strict, so that it stops at the bracket; a bracket inside of a quoted name is part of the name.
+  v_parts text[] := parse_ident(signature, false);
+begin
+  return (
+    select p.oid from pg_catalog.pg_proc as p where p.proname = v_parts[cardinality(v_parts)] and p.oid::regprocedure::text = signature);
+end;
+$function$;
+alter routine chumbo.find_function(text) owner to postgres;
+comment on routine chumbo.find_function(text) is 'The function with exactly this signature, or null when it is gone.';
+
+CREATE OR REPLACE FUNCTION chumbo.find_result_fault(value jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_fault text;
+begin
+  if coalesce(jsonb_typeof(value), 'null') <> 'object' then
+    return 'It is no object.';
+  end if;
+  v_fault := (select min(k) from jsonb_object_keys(value) as k where k not in ('content', 'structuredContent', 'isError', '_meta'));
+  if v_fault is not null then
+    return format('It has %L beside content, structuredContent, isError and _meta.', v_fault);
+  end if;
+  if coalesce(jsonb_typeof(value -> 'content'), '') <> 'array' then
+    return 'Its content is no array.';
+  end if;
+  if coalesce(jsonb_typeof(value -> 'structuredContent'), 'object') <> 'object' then
+    return 'Its structuredContent is no object.';
+  end if;
+  if coalesce(jsonb_typeof(value -> 'isError'), 'boolean') <> 'boolean' then
+    return 'Its isError is no boolean.';
+  end if;
+  if coalesce(jsonb_typeof(value -> '_meta'), 'object') <> 'object' then
+    return 'Its _meta is no object.';
+  end if;
+  -- What stands there is Chumbo's own word, such as the code of an error.
+  if exists (select from jsonb_object_keys(value -> '_meta') as k where k like 'dev.chumbo/%') then
+    return 'Its _meta uses a key of dev.chumbo/.';
+  end if;
+  return (
+    select format('content[%s] %s.', b.place - 1, chumbo.find_block_fault(b.block))
+    from jsonb_array_elements(value -> 'content') with ordinality as b (block, place)
+    where chumbo.find_block_fault(b.block) is not null
+    order by b.place
+    limit 1
+  );
+end;
+$function$;
+alter routine chumbo.find_result_fault(jsonb) owner to postgres;
+comment on routine chumbo.find_result_fault(jsonb) is 'Why a value is not a full result of a tool that clients take, as a sentence; null when it is one.';
+grant execute on routine chumbo.find_result_fault(jsonb) to chumbo_runtime;
+grant execute on routine chumbo.find_result_fault(jsonb) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.find_target(name text, target text)
  RETURNS oid
@@ -1127,6 +2860,20 @@ alter routine chumbo.find_target(text,text) owner to postgres;
 comment on routine chumbo.find_target(text,text) is 'The function with this name and exact signature, or null when it is gone or when an overload makes every call of it ambiguous.';
 grant execute on routine chumbo.find_target(text,text) to chumbo_runtime;
 grant execute on routine chumbo.find_target(text,text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.find_tools(query text, server text DEFAULT 'default'::text, scopes text[] DEFAULT '{}'::text[], most integer DEFAULT 5)
+ RETURNS TABLE(place integer, name text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select f.place::integer, c.name
+  from unnest(chumbo.search_ranked(chumbo.server_id(server), scopes, query, most)) with ordinality as f (id, place)
+  join chumbo.capabilities as c on c.id = f.id
+  order by f.place
+$function$;
+alter routine chumbo.find_tools(text,text,text[],integer) owner to postgres;
+comment on routine chumbo.find_tools(text,text,text[],integer) is 'What somebody who holds these scopes would find, best first: for trying descriptions and synonyms, and for tests of ranks. Counts as no call and leaves no receipt. Raises unknown_server.';
 
 CREATE OR REPLACE FUNCTION chumbo.grant_scope(scope text, grantee text DEFAULT 'authenticated'::text, user_id uuid DEFAULT NULL::uuid, client_id text DEFAULT NULL::text, claim jsonb DEFAULT NULL::jsonb, effect text DEFAULT 'allow'::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS bigint
@@ -1174,22 +2921,80 @@ AS $function$
 declare
   v_type pg_catalog.pg_type;
 begin
-  select t.* into v_type from pg_catalog.pg_type as t where t.oid = type_id;
+  select t.* into v_type from pg_catalog.pg_type as t where t.oid = (chumbo.base_type(has_wide_number.type_id)).type_id;
   return case
-    when type_id in ('int8'::regtype, 'numeric'::regtype) then true
-    when v_type.typtype = 'd' then chumbo.has_wide_number(v_type.typbasetype)
-    when v_type.typcategory = 'A' then chumbo.has_wide_number(v_type.typelem)
+    when v_type.oid in ('int8'::regtype, 'numeric'::regtype) then true
     when v_type.typtype = 'c' then exists (
       select from pg_catalog.pg_attribute as a
       where a.attrelid = v_type.typrelid and a.attnum > 0 and not a.attisdropped
         and chumbo.has_wide_number(a.atttypid)
     )
+    when v_type.typcategory = 'A' then chumbo.has_wide_number(v_type.typelem)
     else false
   end;
 end;
 $function$;
 alter routine chumbo.has_wide_number(oid) owner to postgres;
 comment on routine chumbo.has_wide_number(oid) is 'Whether values of the type hold an int8 or numeric at any depth.';
+grant execute on routine chumbo.has_wide_number(oid) to chumbo_runtime;
+grant execute on routine chumbo.has_wide_number(oid) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.index_capabilities(ids bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  delete from chumbo.search_postings as p where p.capability_id = any (ids);
+  delete from chumbo.search_documents as d where d.capability_id = any (ids);
+
+  insert into chumbo.search_audiences (server_id, scopes)
+  select distinct c.server_id, c.required_scopes
+  from chumbo.capabilities as c
+  where c.id = any (ids)
+  on conflict on constraint search_audiences_server_id_scopes_key do nothing;
+
+  insert into chumbo.search_documents (capability_id, audience_id, name)
+  select c.id, a.id, c.name
+  from chumbo.capabilities as c
+  join chumbo.search_audiences as a on a.server_id = c.server_id and a.scopes = c.required_scopes
+  where c.id = any (ids) and c.kind = 'tool' and c.is_enabled and 'model' = any (c.visibility);
+
+  -- The usual lengths are those of a tool anywhere and not the average of this server: so no tool moves because of another one,
+  -- and writing one costs the same whatever there is. A name saturates at once and hardly minds its length, and what describes
+  -- weighs less than a name even in sum: a word in the name outranks the same word repeated anywhere below the title.
+  with fields as materialized (
+    select d.audience_id, d.capability_id, f.weight, f.k, f.b, f.usual, chumbo.search_words(chumbo.search_fold(f.value), f.is_title) as words
+    from chumbo.search_documents as d
+    join chumbo.capabilities as c on c.id = d.capability_id
+    cross join lateral (
+      select string_agg(p.key, ' ') as names, string_agg(p.value ->> 'description', ' ') as explanations
+      from jsonb_each(case when jsonb_typeof(c.input_schema -> 'properties') = 'object' then c.input_schema -> 'properties' end) as p
+    ) as p
+    cross join lateral (values
+      (3::double precision, 0.3::double precision, 0.3::double precision, 4, true, c.name::text),
+      (2, 1.2, 0.75, 6, true, concat_ws(' ', c.title, c.search_terms)),
+      (1, 1.2, 0.75, 15, false, c.description),
+      (0.5, 1.2, 0.75, 8, true, p.names),
+      (0.25, 1.2, 0.75, 30, false, p.explanations)
+    ) as f (weight, k, b, usual, is_title, value)
+    where d.capability_id = any (ids) and f.value <> ''
+  )
+  insert into chumbo.search_postings (audience_id, term, capability_id, impact)
+  select w.audience_id, w.term, w.capability_id, sum(w.weight * w.frequency / (w.frequency + w.k * (1 - w.b + w.b * w.length / w.usual)))
+  from (
+    select f.audience_id, f.capability_id, f.weight, f.k, f.b, f.usual, cardinality(f.words) as length, w.term, count(*) as frequency
+    from fields as f
+    cross join lateral unnest(f.words) as w (term)
+    group by f.audience_id, f.capability_id, f.weight, f.k, f.b, f.usual, cardinality(f.words), w.term
+  ) as w
+  group by w.audience_id, w.capability_id, w.term
+  -- In the order of the index that grows, which takes many at once far faster so.
+  order by w.term;
+end;
+$function$;
+alter routine chumbo.index_capabilities(bigint[]) owner to postgres;
+comment on routine chumbo.index_capabilities(bigint[]) is 'Makes the search index say what the rows of these capabilities say now, or nothing where there is none. Weights: name 3, title and search terms 2, description 1, names of parameters 0.5, their descriptions 0.25.';
 
 CREATE OR REPLACE FUNCTION chumbo.input_schema(parameters jsonb)
  RETURNS jsonb
@@ -1208,6 +3013,96 @@ $function$;
 alter routine chumbo.input_schema(jsonb) owner to postgres;
 comment on routine chumbo.input_schema(jsonb) is 'The closed object that describes the parameters of a function.';
 
+CREATE OR REPLACE FUNCTION chumbo.invisible_characters(value text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select string_agg(distinct 'U+' || lpad(upper(code), greatest(length(code), 4), '0'), ', ')
+    from regexp_matches(
+      value,
+      '[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]',
+      'g'
+    ) as m
+    cross join lateral to_hex(ascii(m[1])) as code
+  );
+end;
+$function$;
+alter routine chumbo.invisible_characters(text) owner to postgres;
+comment on routine chumbo.invisible_characters(text) is 'The characters of a text that nobody sees, as code points; null without any.';
+
+CREATE OR REPLACE FUNCTION chumbo.is_base64(text text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  -- encode() breaks its lines, and readers of base64 pass over that.
+  v_text text := translate(is_base64.text, E' \n\r\t', '');
+begin
+  return v_text ~ '^[A-Za-z0-9+/]*={0,2}$' and case when v_text like '%=' then length(v_text) % 4 = 0 else length(v_text) % 4 <> 1 end;
+end;
+$function$;
+alter routine chumbo.is_base64(text) owner to postgres;
+comment on routine chumbo.is_base64(text) is 'Whether a text is base64; null for null.';
+grant execute on routine chumbo.is_base64(text) to chumbo_runtime;
+grant execute on routine chumbo.is_base64(text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.is_platform_schema(name text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return name ~ '^(pg_|_|supabase_)' or name in ('information_schema', 'auth', 'storage', 'realtime', 'extensions', 'graphql', 'graphql_public',
+    'vault', 'pgsodium', 'pgsodium_masks', 'pgbouncer', 'pgmq', 'pgtle', 'net', 'cron');
+end;
+$function$;
+alter routine chumbo.is_platform_schema(text) owner to postgres;
+comment on routine chumbo.is_platform_schema(text) is 'Whether a schema belongs to Postgres or to Supabase, so that its objects are not the author''s to mend.';
+
+CREATE OR REPLACE FUNCTION chumbo.is_required(type_id oid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_type pg_catalog.pg_type;
+begin
+  select t.* into v_type from pg_catalog.pg_type as t where t.oid = type_id;
+  return v_type.typtype = 'd' and (chumbo.domain_rules(type_id) ? 'required' or chumbo.is_required(v_type.typbasetype));
+end;
+$function$;
+alter routine chumbo.is_required(oid) owner to postgres;
+comment on routine chumbo.is_required(oid) is 'Whether a field of the type has to be given: it is a domain that refuses null. A column''s own not null binds a table, and no value of its row type.';
+
+CREATE OR REPLACE FUNCTION chumbo.is_valid(type text, value jsonb, path text, request jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  -- As the caller, like the call itself: a domain may run a function of the application to check a value.
+  perform chumbo.run(
+    format('select to_jsonb(input is null) from jsonb_to_record($1) as input(value %s)', type),
+    jsonb_build_object('value', value), path, request);
+  return true;
+exception
+  -- Not every type reports a bad value as one: a text search query is a syntax error.
+  when others then return false;
+end;
+$function$;
+alter routine chumbo.is_valid(text,jsonb,text,jsonb) owner to postgres;
+comment on routine chumbo.is_valid(text,jsonb,text,jsonb) is 'Whether a JSON value converts to a type, asked with the rights of the caller.';
+grant execute on routine chumbo.is_valid(text,jsonb,text,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.is_valid(text,jsonb,text,jsonb) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.json_expression(type_id oid, value text)
  RETURNS text
  LANGUAGE plpgsql
@@ -1216,7 +3111,9 @@ CREATE OR REPLACE FUNCTION chumbo.json_expression(type_id oid, value text)
 AS $function$
 declare
   v_type pg_catalog.pg_type;
-  v_wide text;
+  v_names text;
+  v_texts text;
+  v_parts text;
 begin
   if not chumbo.has_wide_number(type_id) then
     return format('to_jsonb(%s)', value);
@@ -1224,31 +3121,53 @@ begin
 
   select t.* into v_type from pg_catalog.pg_type as t where t.oid = type_id;
   if v_type.typtype = 'd' then
-    return chumbo.json_expression(v_type.typbasetype, format('(%s)::%s', value, format_type(v_type.typbasetype, null)));
-  end if;
-  if v_type.typcategory = 'A' and (select e.typtype from pg_catalog.pg_type as e where e.oid = v_type.typelem) <> 'c' then
-    return format('to_jsonb((%s)::text[])', value);
-  end if;
-  if v_type.typcategory = 'A' then
-    return format(
-      '(select jsonb_agg(%s) from unnest(%s) as element)', chumbo.json_expression(v_type.typelem, 'element'), value);
-  end if;
-  if v_type.typtype = 'c' then
-    -- One object for each wide column, joined, because a call takes at most a hundred arguments.
-    select string_agg(
-      format('jsonb_build_object(%L, %s)', a.attname, chumbo.json_expression(a.atttypid, format('(%s).%I', value, a.attname))),
-      ' || ' order by a.attnum)
-    into v_wide
+    return chumbo.json_expression(v_type.typbasetype, format('(%s)::%s', value, format_type(v_type.typbasetype, v_type.typtypmod)));
+  elsif v_type.typtype = 'c' then
+    select
+      string_agg(quote_literal(a.attname), ', ' order by a.attnum) filter (where w.is_plain),
+      string_agg(format('((%s).%I)::text', value, a.attname), ', ' order by a.attnum) filter (where w.is_plain),
+      string_agg(
+        format(' || jsonb_build_object(%L, %s)', a.attname, chumbo.json_expression(a.atttypid, format('(%s).%I', value, a.attname))), ''
+        order by a.attnum) filter (where not w.is_plain)
+    into v_names, v_texts, v_parts
     from pg_catalog.pg_attribute as a
+    cross join lateral (
+      select (chumbo.base_type(a.atttypid)).type_id in ('int8'::regtype, 'numeric'::regtype) as is_plain
+    ) as w
     where a.attrelid = v_type.typrelid and a.attnum > 0 and not a.attisdropped
       and chumbo.has_wide_number(a.atttypid);
-    return format('case when (%1$s) is not null or not (%1$s) is null then to_jsonb(%1$s) || %2$s end', value, v_wide);
+    -- What is joined to the null that stands for no row stays null. Two arrays, and not a pair of arguments for each column,
+    -- because a call takes at most a hundred of those.
+    return format('(to_jsonb(%s)', value)
+      || coalesce(' || jsonb_object(array[' || v_names || '], array[' || v_texts || '])', '') || coalesce(v_parts, '') || ')';
+  elsif v_type.typcategory <> 'A' then
+    return format('to_jsonb((%s)::text)', value);
+  elsif chumbo.type_kind(v_type.typelem) <> 'object' then
+    return format('to_jsonb((%s)::text[])', value);
   end if;
-  return format('to_jsonb((%s)::text)', value);
+  -- unnest in the select list tells an element that is null from a row of nulls; in the from clause it would not. Elements of
+  -- more dimensions leave as they are: their numbers are whole, but numbers.
+  return format(
+    'case when (%1$s) is null or array_ndims(%1$s) > 1 then to_jsonb(%1$s) else '
+      '(select coalesce(jsonb_agg(%2$s), ''[]'') from (select unnest(%1$s) as element) as e) end',
+    value, chumbo.json_expression(v_type.typelem, 'e.element'));
 end;
 $function$;
 alter routine chumbo.json_expression(oid,text) owner to postgres;
 comment on routine chumbo.json_expression(oid,text) is 'The SQL that turns an expression of a type into jsonb, writing int8 and numeric as strings at any depth.';
+grant execute on routine chumbo.json_expression(oid,text) to chumbo_runtime;
+grant execute on routine chumbo.json_expression(oid,text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.largest_page(row_cap integer)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select least(row_cap, 100)
+$function$;
+alter routine chumbo.largest_page(integer) owner to postgres;
+comment on routine chumbo.largest_page(integer) is 'The most items a page of a collection may have: a hundred, or the row cap of the tool.';
 
 CREATE OR REPLACE FUNCTION chumbo.limit_subject(per text, request jsonb)
  RETURNS text
@@ -1268,6 +3187,630 @@ alter routine chumbo.limit_subject(text,jsonb) owner to postgres;
 comment on routine chumbo.limit_subject(text,jsonb) is 'Who a limit counts for this verified caller.';
 grant execute on routine chumbo.limit_subject(text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.limit_subject(text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.lint(only_server text DEFAULT NULL::text)
+ RETURNS TABLE(rule text, level text, server text, kind text, capability text, object text, detail text, fix text, key text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_server_ids bigint[] := case
+    when only_server is null then array(select s.id from chumbo.servers as s)
+    else array[chumbo.server_id(only_server)]
+  end;
+begin
+  return query
+  with found as (
+    select f.rule, f.level, s.slug as server, f.kind, f.capability, f.object, f.detail, f.fix,
+      -- What is wrong with a function or a relation is one thing, however many capabilities lead to it.
+      case
+        when f.object ~ '[.(]' then concat_ws(' ', f.rule, f.object)
+        else concat_ws(' ', f.rule, concat_ws('/', s.slug, f.kind, f.capability), f.object)
+      end as key
+    from chumbo.lint_capabilities(v_server_ids) as f
+    join chumbo.servers as s on s.id = f.server_id
+    union all
+    select f.rule, f.level, null, null, null, f.object, f.detail, f.fix, concat_ws(' ', f.rule, f.object)
+    from chumbo.lint_project() as f
+    where only_server is null
+  )
+  select f.rule, case when a.key is null then f.level else 'info' end, f.server, f.kind, f.capability, f.object,
+    case when a.key is null then f.detail else format('%s Accepted: %s', f.detail, a.reason) end, f.fix, f.key
+  from found as f
+  left join chumbo.accepted_findings as a on a.key = f.key
+  order by array_position(array['error', 'warning', 'info'], case when a.key is null then f.level else 'info' end),
+    f.rule collate "C", f.server collate "C" nulls last, f.kind collate "C", f.capability collate "C", f.object collate "C", f.detail collate "C";
+end;
+$function$;
+alter routine chumbo.lint(text) owner to postgres;
+comment on routine chumbo.lint(text) is 'Everything that is wrong or risky about what is offered, worst first: rule, level (error, warning, info), server, kind, capability, object, what it is, how to mend it (null where there is nothing to mend), and a key by which accept_finding silences it. Changes nothing. With a slug only that server, without the project around it. Raises unknown_server.';
+
+CREATE OR REPLACE FUNCTION chumbo.lint_capabilities(server_ids bigint[])
+ RETURNS TABLE(server_id bigint, kind text, capability text, rule text, level text, object text, detail text, fix text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+  with c as materialized (
+    select k as row, k.id, k.server_id, k.kind, k.name, k.title, k.description, k.input_schema, k.output_schema, k.annotations, k.meta,
+      k.required_scopes, k.handler, k.target, k.render, k.is_enabled, k.is_pinned, k.definition_bytes,
+      format('%s %s', k.kind, k.name) as called
+    from chumbo.capabilities as k
+    where k.server_id = any (lint_capabilities.server_ids)
+  ),
+  behind as materialized (
+    select c.id, 'function' as part, c.target as signature, chumbo.find_function(c.target) as oid from c where c.handler = 'sql'
+    union all
+    select c.id, 'render function', c.render, chumbo.find_function(c.render) from c where c.render is not null
+    union all
+    -- What lists the resources of a template and completes arguments stands in columns that later files add.
+    select c.id, helper.part, helper.signature, chumbo.find_function(helper.signature)
+    from c
+    cross join lateral (
+      select 'listing function', to_jsonb(c.row) #>> '{listing,target}'
+      union all
+      select 'completing function', e.value ->> 'target' from jsonb_each(nullif(to_jsonb(c.row) -> 'completions', 'null')) as e
+    ) as helper (part, signature)
+    where c.kind <> 'tool' and helper.signature is not null
+  ),
+  readable as materialized (
+    select t.server_id, t.name::text as name, format('%I.%I', t.table_schema, t.table_name) as relation, r.oid
+    from chumbo.readable_tables as t
+    left join pg_catalog.pg_namespace as n on n.nspname = t.table_schema
+    left join pg_catalog.pg_class as r on r.relnamespace = n.oid and r.relname = t.table_name
+    where t.server_id = any (lint_capabilities.server_ids)
+  ),
+  instructing as materialized (
+    select s.id, s.slug, s.instructions_target as signature, chumbo.find_function(s.instructions_target) as oid
+    from chumbo.servers as s
+    where s.id = any (lint_capabilities.server_ids) and s.instructions_target is not null
+  ),
+  of_function as materialized (
+    select f.*
+    from (
+      -- In batches: what the rules join is small for each, so that the whole grows as the number of functions does.
+      select array_agg(o.oid) as oids
+      from (
+        select w.oid, row_number() over () / 100 as batch
+        from (select b.oid from behind as b where b.oid is not null union select i.oid from instructing as i where i.oid is not null) as w
+      ) as o
+      group by o.batch
+    ) as b
+    cross join lateral chumbo.lint_functions(b.oids) as f
+  ),
+  -- Text that reaches a model. Most definitions hold nothing invisible, so each is looked at as a whole first.
+  told as materialized (
+    select c.server_id, c.kind, c.name::text as name, c.called, t.place, t.content
+    from c
+    cross join lateral (
+      select 'name', c.name
+      union all select 'title', c.title
+      union all select 'description', c.description
+      union all select s.place, s.content from chumbo.schema_texts(c.input_schema) as s
+      union all select 'result ' || s.place, s.content from chumbo.schema_texts(c.output_schema) as s
+      union all select 'annotations', s.content from chumbo.schema_texts(c.annotations) as s
+      union all select 'meta', s.content from chumbo.schema_texts(c.meta) as s
+    ) as t (place, content)
+    where length(c.description) > 1024
+      or chumbo.invisible_characters(concat_ws(' ', c.name, c.title, c.description, c.input_schema, c.output_schema, c.annotations, c.meta)) is not null
+      -- Written out as JSON, a control character is six plain ones.
+      or concat_ws(' ', c.input_schema, c.output_schema, c.annotations, c.meta) ~ '\\u00[01]'
+      or exists (select from chumbo.schema_texts(c.input_schema) as s where s.place like '% description' and length(s.content) > 1024)
+    union all
+    select s.id, null, null, format('server %s', s.slug), t.place, t.content
+    from chumbo.servers as s
+    cross join lateral (values ('name', s.name), ('title', s.title), ('instructions', s.instructions)) as t (place, content)
+    where s.id = any (lint_capabilities.server_ids)
+  ),
+  listing as materialized (
+    select s.id, s.slug, count(*) as entries, sum(c.definition_bytes) as bytes
+    from chumbo.servers as s
+    join c on c.server_id = s.id
+    where c.kind = 'tool' and c.is_enabled and (c.is_pinned or coalesce(s.settings ->> 'catalog_mode', 'list') = 'list')
+    group by s.id, s.slug
+  )
+
+  select c.server_id, c.kind, c.name::text, f.rule, f.level, f.object, f.detail, f.fix
+  from behind as b
+  join c on c.id = b.id
+  join of_function as f on f.target = b.oid
+  -- The others are called by their signatures and shown to nobody.
+  where case when b.part = 'function' then f.rule <> 'no_comment' or c.description = replace(c.name, '_', ' ')
+    else f.rule not in ('no_comment', 'overload', 'ambiguous_overload', 'identity_argument', 'identity_default') end
+  union
+  select i.id, null, null, f.rule, f.level, f.object, f.detail, f.fix
+  from instructing as i
+  join of_function as f on f.target = i.oid
+  where f.rule not in ('no_comment', 'overload')
+
+  union all
+  select c.server_id, c.kind, c.name::text, 'missing_target', 'error', b.signature,
+    format('The %s %s of the %s is gone, so it cannot run.', b.part, b.signature, c.called),
+    format('Create it again, register another one, or run select chumbo.drop_capability(%L, %L, %L);', c.name,
+      (select s.slug from chumbo.servers as s where s.id = c.server_id), c.kind)
+  from behind as b
+  join c on c.id = b.id
+  where b.oid is null
+  union all
+  select i.id, null, null, 'missing_target', 'error', i.signature,
+    format('The function %s that writes the instructions of %s is gone, so everybody gets the fixed ones.', i.signature, i.slug),
+    format('Create it again, or run update chumbo.servers set instructions_target = null where slug = %L;', i.slug)
+  from instructing as i
+  where i.oid is null
+
+  union all
+  select r.server_id, 'table', r.name, 'missing_target', 'error', r.relation,
+    format('The table or view %s behind the readable table %s is gone, so it cannot be read.', r.relation, r.name), 'Register the one that took its place.'
+  from readable as r
+  where r.oid is null
+  union all
+  select r.server_id, 'table', r.name, f.rule, f.level, f.object, f.detail, f.fix
+  from readable as r
+  join chumbo.lint_relations(array(select distinct o.oid from readable as o where o.oid is not null)) as f on f.relation = r.oid
+
+  union all
+  select c.server_id, c.kind, c.name::text, 'drift', 'warning', c.target,
+    format('%s says something else today than when the %s was registered: %s.', c.target, c.called, d.what),
+    format('Register %s again, in the migration that changed it.', c.target)
+  from behind as b
+  join c on c.id = b.id
+  cross join lateral (select chumbo.find_drift(c.row, b.oid) as what) as d
+  where b.part = 'function' and b.oid is not null and d.what is not null
+
+  union all
+  select c.server_id, c.kind, c.name::text, 'missing_description', 'warning', 'description',
+    format('The %s has no description, and that is all a model has to choose by.', c.called), 'Describe it where it is defined.'
+  from c
+  where coalesce(btrim(c.description), '') = ''
+
+  union all
+  select distinct t.server_id, t.kind, t.name, 'long_description', 'warning', t.place,
+    format('The %s of the %s has %s characters; the budget is 1024.', t.place, t.called, length(t.content)), 'Shorten it: every client pays for it with every list.'
+  from told as t
+  where length(t.content) > 1024 and (t.place = 'description' or t.place like '% description') and t.place not like 'result %'
+
+  union all
+  select distinct t.server_id, t.kind, t.name, 'invisible_characters', 'error', t.place,
+    format('The %s of the %s holds characters that nobody sees: %s.', t.place, t.called, chumbo.invisible_characters(string_agg(t.content, ' '))),
+    'Write it again without them: they can carry words for a model.'
+  from told as t
+  where chumbo.invisible_characters(t.content) is not null
+  group by t.server_id, t.kind, t.name, t.called, t.place
+
+  union all
+  select c.server_id, c.kind, c.name::text, 'long_name', 'warning', 'name',
+    format('The name of the %s has %s characters. Clients put the name of a server before it and take 64 in all; the budget is 48.', c.called, length(c.name)),
+    'Register it under a shorter one with name => ''…''.'
+  from c
+  where length(c.name) > 48
+
+  union all
+  select c.server_id, c.kind, c.name::text, 'confusable_names', 'warning', other.name,
+    format('The %s and %s are one name to a client that does not tell case, or - and _, apart.', c.called, other.name), 'Rename one of the two.'
+  from c
+  join c as other on other.server_id = c.server_id and other.kind = c.kind and other.name < c.name
+    and lower(translate(other.name, '-', '_')) = lower(translate(c.name, '-', '_'))
+
+  union all
+  select c.server_id, c.kind, c.name::text, 'deep_schema', 'warning', 'input schema',
+    format('The inputs of the %s nest %s levels deep; the budget is 5, and some clients refuse more.', c.called, chumbo.schema_depth(c.input_schema)),
+    'Take the inner part as jsonb, or part the tool in two.'
+  from c
+  where c.kind = 'tool'
+    -- Counted first, which is cheap: a schema with five of these in all cannot nest deeper.
+    and case when regexp_count(c.input_schema::text, '"(properties|items|additionalProperties)": \{') > 5
+      then chumbo.schema_depth(c.input_schema) > 5 else false end
+
+  union all
+  select c.server_id, c.kind, c.name::text, 'large_definition', 'warning', 'definition',
+    format('The definition of the %s has %s bytes; the budget is 16384.', c.called, c.definition_bytes), 'Shorten the description, or take jsonb in place of a large type.'
+  from c
+  where c.definition_bytes > 16384
+
+  union all
+  select l.id, null, null, 'listing_size', 'info', l.slug,
+    format('The list of tools has %s entries and %s bytes, about %s tokens.', l.entries, l.bytes, l.bytes / 4), null
+  from listing as l
+  union all
+  select l.id, null, null, 'large_listing', 'warning', l.slug,
+    format('The list of tools has %s bytes, about %s tokens, which every model reads before its first word; the budget is 131072 bytes.', l.bytes, l.bytes / 4),
+    format('select chumbo.register_server(%L, settings => ''{"catalog_mode": "search"}''); or part the server in two', l.slug)
+  from listing as l
+  where l.bytes > 131072
+
+  union all
+  select c.server_id, c.kind, c.name::text, 'undefined_scope', 'error', wanted,
+    format('The %s needs the scope %s, which is not defined: nobody can hold it.', c.called, wanted), format('select chumbo.define_scope(%L);', wanted)
+  from c
+  cross join lateral unnest(c.required_scopes) as wanted
+  where not exists (select from chumbo.scopes as s where s.name = wanted)
+  union all
+  select c.server_id, c.kind, c.name::text, 'ungranted_scope', 'warning', wanted,
+    format('The %s needs the scope %s, which no grant gives and no user may ask for; only a token that carries it opens this.', c.called, wanted),
+    format('select chumbo.grant_scope(%L);', wanted)
+  from c
+  cross join lateral unnest(c.required_scopes) as wanted
+  join chumbo.scopes as s on s.name = wanted and not s.is_requestable
+  where not exists (
+    select from chumbo.grants as g
+    where g.scope = wanted and g.effect = 'allow' and (g.expires_at is null or g.expires_at > statement_timestamp())
+  );
+end;
+$function$;
+alter routine chumbo.lint_capabilities(bigint[]) owner to postgres;
+comment on routine chumbo.lint_capabilities(bigint[]) is 'What is wrong or risky about what these servers offer; kind and capability are null where it is the server''s.';
+
+CREATE OR REPLACE FUNCTION chumbo.lint_functions(targets oid[])
+ RETURNS TABLE(target oid, rule text, level text, object text, detail text, fix text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+  with f as materialized (
+    select p.oid, p.oid::regprocedure::text as signature, p.prosecdef, p.proowner, p.proname, p.pronamespace, p.proconfig, p.proargnames,
+      p.proargmodes, l.lanname, n.nspname,
+      case when l.lanname in ('sql', 'plpgsql') and p.prosqlbody is null then chumbo.strip_source(p.prosrc, true) else '' end as source
+    from unnest((select lint_functions.targets)) as wanted
+    join pg_catalog.pg_proc as p on p.oid = wanted
+    join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
+    join pg_catalog.pg_language as l on l.oid = p.prolang
+  ),
+  own as materialized (select r.* from chumbo.body_references(lint_functions.targets) as r),
+  -- One level of helpers. A helper with rights of its own is a finding, and what it reads is its own affair.
+  helper as materialized (
+    select o.target, p.oid, p.oid::regprocedure::text as signature, p.prosecdef, p.proowner
+    from own as o
+    join pg_catalog.pg_proc as p on p.oid = o.called
+    where o.called <> o.target
+  ),
+  reading as materialized (
+    select o.target, o.relation, null::text as through from own as o where o.relation is not null
+    union
+    select h.target, r.relation, h.signature
+    from chumbo.body_references(array(select distinct h.oid from helper as h where not h.prosecdef)) as r
+    join helper as h on h.oid = r.target
+    where r.relation is not null
+  ),
+  argument as (
+    select f.oid, f.signature, f.prosecdef, f.proargnames[i] as name, pg_get_function_arg_default(f.oid, i) as expression
+    from f
+    cross join lateral generate_subscripts(f.proargnames, 1) as i
+    where coalesce(f.proargmodes[i], 'i') in ('i', 'b', 'v')
+  ),
+  identity_argument as (
+    select a.*,
+      a.expression ~* '\mauth\.(uid|jwt|email|role)\(|\mcurrent_setting\(|\m(current_user|session_user)\M' as is_caller,
+      a.name ~* '^_?(p_|in_|arg_|param_)?(current_|calling_|acting_|auth_|my_|on_behalf_of_|as_)?(user|usr|uid|owner|caller|actor|subject|principal|tenant|profile|created_by)(_?(id|uuid|uid))?_?$' as is_named
+    from argument as a
+  )
+
+  select f.oid, 'definer_body', 'error', f.signature,
+    format('%s is security definer: it runs with the rights of %s and not of the caller.', f.signature, f.proowner::regrole),
+    format('alter function %s security invoker;', f.signature)
+  from f
+  where f.prosecdef
+
+  union all
+  select f.oid, 'anon_execute', case when f.prosecdef then 'error' else 'warning' end, f.signature,
+    format('anon may execute %s, without Chumbo and without signing in.', f.signature), chumbo.revoke_from_anon(f.oid)
+  from f
+  where has_function_privilege('anon', f.oid, 'execute')
+
+  union all
+  select f.oid, 'not_executable', 'error', f.signature,
+    format('authenticated may not execute %s, so every call will be refused.', f.signature),
+    concat_ws(' ',
+      case when not has_schema_privilege('authenticated', f.pronamespace, 'usage') then format('grant usage on schema %I to authenticated;', f.nspname) end,
+      case when not has_function_privilege('authenticated', f.oid, 'execute') then format('grant execute on function %s to authenticated;', f.signature) end)
+  from f
+  where not has_function_privilege('authenticated', f.oid, 'execute') or not has_schema_privilege('authenticated', f.pronamespace, 'usage')
+
+  union all
+  select f.oid, 'unpinned_path', case when f.prosecdef then 'error' else 'info' end, f.signature,
+    case
+      when f.prosecdef then format('%s is security definer without a search path, so whoever calls it chooses what its names mean.', f.signature)
+      else format('%s has no search path. Chumbo sets one when it calls; anybody else who calls it chooses what its names mean.', f.signature)
+    end,
+    format('alter function %s set search_path = ''''; and qualify the names in its body', f.signature)
+  from f
+  where not exists (select from unnest(f.proconfig) as setting where setting like 'search_path=%')
+
+  union all
+  select f.oid, 'sets_role', 'error', f.signature,
+    format('The text of %s changes the role or the session. Chumbo confines tools, so that call fails; elsewhere it would lift the caller''s limits.', f.signature),
+    format('Remove it from the body of %s.', f.signature)
+  from f
+  where f.source ~* '\mset\s+(local|session)\s+"?role\M|\mset\s+"?role"?\s+(?!=)\S|(^|;|''|\m(begin|then|else|loop)\M)\s*set\s+"?role"?\s*=|\mreset\s+("?role|session\s+authorization|all)\M|\mset\s+(local\s+|session\s+)?session\s+authorization\M|\mdiscard\s+all\M|\mset_config\s*\(\s*(setting_name\s*(:=|=>)\s*)?e?''(role|session_authorization)'''
+    or exists (select from unnest(f.proconfig) as setting where setting ~ '^(role|session_authorization)=')
+
+  union all
+  select f.oid, 'sets_claims', 'error', f.signature,
+    format('The text of %s sets request.jwt claims: from there on policies see whomever it names.', f.signature),
+    format('Remove it from the body of %s; auth.uid() is the caller already.', f.signature)
+  from f
+  where f.source ~* '\mset\s+(local\s+|session\s+)?"?request\.|\mreset\s+"?request\.|\mset_config\s*\(\s*(setting_name\s*(:=|=>)\s*)?e?''request\.'
+    or exists (select from unnest(f.proconfig) as setting where setting ~ '^request\.')
+
+  union all
+  select a.oid, 'identity_default', case when a.prosecdef then 'error' else 'warning' end, format('%s %s', a.signature, a.name),
+    format('The parameter %s of %s is who the caller is by default (%s), so a caller may pass somebody else.', a.name, a.signature, a.expression),
+    'Drop the parameter and use auth.uid() in the body.'
+  from identity_argument as a
+  where a.is_caller or a.is_named and a.expression is not null
+
+  union all
+  select a.oid, 'identity_argument', case when a.prosecdef then 'error' else 'info' end, format('%s %s', a.signature, a.name),
+    format('The parameter %s of %s names a person, and a caller may name anybody: only row security decides what comes of it.', a.name, a.signature),
+    'If it stands for the caller, drop it and use auth.uid() in the body.'
+  from identity_argument as a
+  where a.is_named and a.expression is null
+
+  union all
+  select f.oid, 'ambiguous_overload', 'error', f.signature,
+    format('A call of %s could mean another signature as well, so it is not offered: %s.', f.signature, string_agg(other.oid::regprocedure::text, ', ' order by other.oid)),
+    format('drop function %s; or drop the signature that is no longer meant, and register the one that stays', f.signature)
+  from f
+  join pg_catalog.pg_proc as other on other.proname = f.proname and other.pronamespace = f.pronamespace and other.oid <> f.oid
+  where not exists (select from chumbo.targets as t where t.oid = f.oid)
+  group by f.oid, f.signature
+
+  union all
+  select f.oid, 'overload', 'info', f.signature,
+    format('%s stands beside %s, which the tool keeps calling.', string_agg(other.oid::regprocedure::text, ', ' order by other.oid), f.signature),
+    'If the other one is meant, register it and drop this one.'
+  from f
+  join pg_catalog.pg_proc as other on other.proname = f.proname and other.pronamespace = f.pronamespace and other.oid <> f.oid
+  where exists (select from chumbo.targets as t where t.oid = f.oid)
+    and not exists (select from chumbo.capabilities as c where c.target_name = other.proname and c.target = other.oid::regprocedure::text)
+  group by f.oid, f.signature
+
+  union all
+  select f.oid, 'no_comment', 'warning', f.signature,
+    format('%s has no comment, and the description is all a model has to choose by.', f.signature),
+    format('comment on function %s is ''…'';', f.signature)
+  from f
+  where obj_description(f.oid, 'pg_proc') is null
+
+  union all
+  select h.target, 'calls_definer', 'info', h.signature,
+    format('%s names %s, which runs with the rights of %s.', h.target::regprocedure, h.signature, h.proowner::regrole),
+    format('Look that %s asks who calls and tells him only what is his.', h.signature)
+  from helper as h
+  where h.prosecdef
+
+  union all
+  select f.oid, 'body_not_followed', 'info', f.signature,
+    case when f.lanname in ('sql', 'plpgsql')
+      then format('%s runs text that it builds while it runs, or sets a setting whose name it computes; what that reads cannot be followed.', f.signature)
+      else format('%s is written in %s, which is not read here.', f.signature, f.lanname)
+    end,
+    'Look yourself at what it reads.'
+  from f
+  where f.lanname not in ('sql', 'plpgsql')
+    or f.lanname = 'plpgsql' and chumbo.strip_source(f.source, false) ~* '\mexecute\s+(?!function\M|procedure\M|on\M)\S|\mexecute\s*\('
+    or f.source ~* '\mset_config\s*\(\s*(?!setting_name\M|e?'')\S'
+
+  union all
+  select r.target, found.rule, found.level, found.object,
+    format('%s%s The text of %s names %s.', found.detail, case when r.through is not null then format(' It is reached through %s.', r.through) else '' end,
+      coalesce(r.through, f.signature), r.relation::regclass),
+    found.fix
+  from (select distinct on (d.target, d.relation) d.* from reading as d order by d.target, d.relation, d.through nulls first) as r
+  join f on f.oid = r.target and not f.prosecdef
+  join chumbo.lint_relations(array(select distinct d.relation from reading as d)) as found on found.relation = r.relation;
+end;
+$function$;
+alter routine chumbo.lint_functions(oid[]) owner to postgres;
+comment on routine chumbo.lint_functions(oid[]) is 'What is risky or useless about offering these functions. What they read is taken from their text, one level of helpers included.';
+
+CREATE OR REPLACE FUNCTION chumbo.lint_project()
+ RETURNS TABLE(rule text, level text, object text, detail text, fix text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+  with function_of_ours as materialized (
+    select p.oid, p.oid::regprocedure::text as signature, p.prosecdef, p.proowner,
+      case p.oid::regprocedure::text
+        when 'chumbo.run_as_anon(text,jsonb)' then 'anon'
+        when 'chumbo.run_as_authenticated(text,jsonb)' then 'authenticated'
+      end as confined
+    from pg_catalog.pg_proc as p
+    where p.pronamespace = 'chumbo'::regnamespace or p.pronamespace = 'public'::regnamespace and p.proname like 'chumbo\_%'
+  ),
+  relation_of_ours as materialized (
+    select c.oid, c.oid::regclass::text as name, c.relkind, c.relrowsecurity, c.relacl, c.relowner
+    from pg_catalog.pg_class as c
+    where c.relkind in ('r', 'p', 'v', 'm', 'S')
+      and (c.relnamespace = 'chumbo'::regnamespace or c.relnamespace = 'public'::regnamespace and c.relname like 'chumbo\_%')
+  )
+
+  select 'anon_definer', case when n.nspname = any (chumbo.exposed_schemas()) then 'error' else 'warning' end, p.oid::regprocedure::text,
+    format('anon may execute %s, which runs with the rights of %s%s.', p.oid::regprocedure, p.proowner::regrole,
+      case when n.nspname = any (chumbo.exposed_schemas()) then ', through the Data API and without signing in' else '' end),
+    chumbo.revoke_from_anon(p.oid)
+  from pg_catalog.pg_proc as p
+  join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
+  where p.prosecdef
+    and has_function_privilege('anon', p.oid, 'execute')
+    and has_schema_privilege('anon', n.oid, 'usage')
+    -- A trigger cannot be called.
+    and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+    and not chumbo.is_platform_schema(n.nspname)
+    and not exists (
+      select from pg_catalog.pg_depend as d where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
+    and not exists (select from function_of_ours as o where o.oid = p.oid)
+    -- A registered one is told of with its tool.
+    and not exists (select from chumbo.capabilities as c where c.target_name = p.proname and c.target = p.oid::regprocedure::text)
+
+  union all
+  select 'own_privileges', 'error', format('function %s', f.signature), format('%s may execute %s.', role, f.signature),
+    format('revoke all on function %s from public, %I;', f.signature, role)
+  from function_of_ours as f
+  cross join unnest(array['anon', 'authenticated']) as role
+  where has_function_privilege(role, f.oid, 'execute') and f.confined is distinct from role
+
+  union all
+  select 'own_privileges', 'error', format('relation %s', r.name),
+    format('%s may %s %s.', case a.grantee when 0 then 'Everybody' else a.grantee::regrole::text end, lower(string_agg(a.privilege_type, ', ' order by a.privilege_type)), r.name),
+    format('revoke all on %s%s from %s;', case r.relkind when 'S' then 'sequence ' else '' end, r.name, case a.grantee when 0 then 'public' else a.grantee::regrole::text end)
+  from relation_of_ours as r
+  cross join aclexplode(r.relacl) as a
+  where (a.grantee = 0 or a.grantee in (select g.oid from pg_catalog.pg_roles as g where g.rolname in ('anon', 'authenticated')))
+    and (r.name, a.privilege_type, a.grantee::regrole::text) <> ('public.chumbo_receipts', 'SELECT', 'authenticated')
+  group by r.name, r.relkind, a.grantee
+
+  union all
+  select 'own_privileges', 'error', format('relation %s.%s', r.name, c.attname),
+    format('%s may %s %s.%s.', case a.grantee when 0 then 'Everybody' else a.grantee::regrole::text end, lower(a.privilege_type), r.name, c.attname),
+    format('revoke %s (%I) on %s from %s;', lower(a.privilege_type), c.attname, r.name, case a.grantee when 0 then 'public' else a.grantee::regrole::text end)
+  from relation_of_ours as r
+  join pg_catalog.pg_attribute as c on c.attrelid = r.oid
+  cross join aclexplode(c.attacl) as a
+  where (a.grantee = 0 or a.grantee in (select g.oid from pg_catalog.pg_roles as g where g.rolname in ('anon', 'authenticated')))
+    -- What the view shows of a receipt, its reader has to be able to read.
+    and (r.name, a.privilege_type, a.grantee::regrole::text) <> ('chumbo.receipts', 'SELECT', 'authenticated')
+
+  union all
+  select 'own_privileges', 'error', 'schema chumbo', format('%s may create objects in the schema chumbo.', role), format('revoke create on schema chumbo from public, %I;', role)
+  from unnest(array['anon', 'authenticated']) as role
+  where has_schema_privilege(role, 'chumbo', 'create')
+
+  union all
+  select 'own_row_security', 'error', r.name, format('Row security of %s is off.', r.name), format('alter table %s enable row level security;', r.name)
+  from relation_of_ours as r
+  where r.relkind in ('r', 'p') and not r.relrowsecurity
+
+  union all
+  select 'own_definer', 'info', f.signature,
+    format('%s runs with the rights of %s. %s', f.signature, f.proowner::regrole, obj_description(f.oid, 'pg_proc')), null
+  from function_of_ours as f
+  where f.prosecdef
+
+  union all
+  select 'runner_tampered', 'error', format('chumbo.run_as_%s(text,jsonb)', role), chumbo.shim_problem(role),
+    'Find which tool alters functions, then run the migration 0009_running.sql again.'
+  from unnest(array['anon', 'authenticated']) as role
+  where chumbo.shim_problem(role) is not null;
+end;
+$function$;
+alter routine chumbo.lint_project() owner to postgres;
+comment on routine chumbo.lint_project() is 'What is wrong or risky about the project around what is offered, and about the objects of Chumbo themselves.';
+
+CREATE OR REPLACE FUNCTION chumbo.lint_relations(relations oid[])
+ RETURNS TABLE(relation oid, rule text, level text, object text, detail text, fix text)
+ LANGUAGE plpgsql
+ STABLE ROWS 5
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+  with reached as materialized (
+    select t.root, c.oid, c.oid::regclass::text as name, c.relnamespace, c.relkind, c.relrowsecurity, c.relowner, c.relispartition,
+      coalesce((
+        select o.option_value::boolean from pg_options_to_table(c.reloptions) as o where o.option_name = 'security_invoker'
+      ), false) as is_invoker
+    from chumbo.relation_tree(lint_relations.relations) as t
+    join pg_catalog.pg_class as c on c.oid = t.relation
+    -- What an extension brings is not the author's to mend.
+    where not exists (
+      select from pg_catalog.pg_depend as d where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = c.oid and d.deptype = 'e'
+    )
+  ),
+  viewed as materialized (
+    select v.oid, string_agg(b.oid::regclass::text, ', ' order by b.oid::regclass::text) as tables,
+      -- What the platform keeps in tables, such as its users, is nobody's to read, with or without policies.
+      bool_or(b.relrowsecurity or chumbo.is_platform_schema(n.nspname)) as is_guarded
+    from (select distinct r.oid from reached as r where r.relkind in ('v', 'm')) as v
+    join chumbo.relation_tree(array(select distinct r.oid from reached as r where r.relkind in ('v', 'm'))) as t on t.root = v.oid
+    join pg_catalog.pg_class as b on b.oid = t.relation and b.relkind in ('r', 'p', 'f')
+    join pg_catalog.pg_namespace as n on n.oid = b.relnamespace
+    group by v.oid
+  )
+  select r.root, 'owner_view', case when w.is_guarded then 'error' else 'warning' end, r.name,
+    format('The view %s reads %s with the rights of its owner %s, so every caller sees all of its rows.', r.name, w.tables, r.relowner::regrole),
+    format('alter view %s set (security_invoker = true);', r.name)
+  from reached as r
+  join viewed as w on w.oid = r.oid
+  where r.relkind = 'v' and not r.is_invoker
+  union all
+  select r.root, 'materialized_view', 'error', r.name,
+    format('The materialized view %s keeps a copy of %s, and no row security can guard a copy: every caller sees all of it.', r.name, w.tables),
+    format('Read %s instead, then revoke all on %s from anon, authenticated;', w.tables, r.name)
+  from reached as r
+  join viewed as w on w.oid = r.oid
+  where r.relkind = 'm' and w.is_guarded
+  union all
+  select r.root, 'open_table', 'warning', r.name,
+    format('The table %s has no row security, so every caller meets all of its rows.', r.name),
+    case r.relkind
+      when 'f' then format('A foreign table cannot have any: revoke all on %s from anon, authenticated; and offer a view or a function that filters.', r.name)
+      else format('alter table %s enable row level security; and a policy for each verb', r.name)
+    end
+  from reached as r
+  join pg_catalog.pg_namespace as n on n.oid = r.relnamespace
+  where r.relkind in ('r', 'p', 'f') and not r.relrowsecurity and not chumbo.is_platform_schema(n.nspname);
+end;
+$function$;
+alter routine chumbo.lint_relations(oid[]) owner to postgres;
+comment on routine chumbo.lint_relations(oid[]) is 'What is risky about offering these relations, and those that they read.';
+
+CREATE OR REPLACE FUNCTION chumbo.lint_rules()
+ RETURNS TABLE(rule text, title text)
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  values
+    -- The function behind a capability.
+    ('missing_target', 'The function behind it is gone.'),
+    ('ambiguous_overload', 'An overload makes every call of its function ambiguous.'),
+    ('overload', 'Its function has another signature that nothing offers.'),
+    ('drift', 'Its function says something else today than when it was registered.'),
+    ('not_executable', 'The callers may not run its function.'),
+    ('anon_execute', 'Anonymous visitors may run its function.'),
+    ('definer_body', 'Its function runs with the rights of its owner.'),
+    ('unpinned_path', 'Its function has no search path of its own.'),
+    ('sets_role', 'Its function changes the role or the session.'),
+    ('sets_claims', 'Its function changes who the caller is.'),
+    ('identity_default', 'A parameter says who the caller is, and a caller may say otherwise.'),
+    ('identity_argument', 'A parameter takes the identity of a person.'),
+    ('calls_definer', 'Its function calls one that runs with the rights of its owner.'),
+    ('body_not_followed', 'What its function reads cannot be told from its text.'),
+    ('no_comment', 'Its function has no comment.'),
+    -- What that function reads.
+    ('owner_view', 'A view it reads runs with the rights of its owner.'),
+    ('materialized_view', 'A materialized view it reads holds rows that row security guards elsewhere.'),
+    ('open_table', 'A table it reads has no row security.'),
+    -- What a client and a model see.
+    ('missing_description', 'It has no description.'),
+    ('long_description', 'A text is longer than the budget.'),
+    ('invisible_characters', 'A text holds characters that nobody sees.'),
+    ('long_name', 'The name leaves no room for the prefix of a client.'),
+    ('confusable_names', 'Two names differ only in case, or in - and _.'),
+    ('deep_schema', 'The schema of the inputs nests deeper than the budget.'),
+    ('large_definition', 'The definition is larger than the budget.'),
+    ('listing_size', 'How large the whole list of a server is.'),
+    ('large_listing', 'The whole list of a server is larger than the budget.'),
+    -- Who may use it.
+    ('undefined_scope', 'A scope it needs is not defined.'),
+    ('ungranted_scope', 'A scope it needs is held by nobody.'),
+    -- The project around it.
+    ('anon_definer', 'Anonymous visitors may run a function with the rights of its owner.'),
+    ('own_privileges', 'An object of Chumbo is open to the callers.'),
+    ('own_row_security', 'A table of Chumbo has no row security.'),
+    ('own_definer', 'A function of Chumbo runs with the rights of its owner.'),
+    ('runner_tampered', 'The function that confines tools was altered.')
+$function$;
+alter routine chumbo.lint_rules() owner to postgres;
+comment on routine chumbo.lint_rules() is 'The rules of chumbo.lint and what a finding of each says; docs/doctor.md has them all.';
 
 CREATE OR REPLACE FUNCTION chumbo.list_page(server_id bigint, kind text, scopes text[], after text, page_size integer, with_definitions boolean, only_pinned boolean DEFAULT false)
  RETURNS jsonb
@@ -1291,21 +3834,40 @@ begin
         -- 512 KiB a page: what a client holds at once is bounded by its size too, and an entry alone has 64 KiB at most.
         row_number() over by_name <= page_size and sum((c.capability).definition_bytes) over by_name <= 524288 as fits
       from (
-        -- Walks the unique index in its order and stops after one page, however many tools there are.
-        select c.id, c.name, c.kind, c.handler, c as capability
-        from chumbo.capabilities as c
-        where c.server_id = list_page.server_id
-          and c.kind = list_page.kind
-          and c.name > coalesce(list_page.after, '')
-          and c.is_enabled
-          and (c.is_pinned or not list_page.only_pinned)
-          and c.required_scopes <@ list_page.scopes
-          -- A tool whose function is gone cannot run, so it is not offered. Asked row by row: as an exists, the planner would
-          -- read the whole catalog of functions for a page of ten.
-          and (c.handler <> 'sql'
-            or (select t.oid from chumbo.targets as t where t.name = c.target_name and t.signature = c.target) is not null)
-        order by c.name
-        limit list_page.page_size + 1
+        -- Walks an index in its order and stops after one page, however many tools there are: the unique one, or that of what is
+        -- pinned. Two branches, of which one is never begun, since no plan of one could use both.
+        (
+          select c.id, c.name, c.kind, c.handler, c as capability
+          from chumbo.capabilities as c
+          where not (list_page.only_pinned and list_page.kind = 'tool')
+            and c.server_id = list_page.server_id
+            and c.kind = list_page.kind
+            and c.name > coalesce(list_page.after, '')
+            and c.is_enabled
+            and c.required_scopes <@ list_page.scopes
+            -- A tool whose function is gone cannot run, so it is not offered. Asked row by row: as an exists, the planner would
+            -- read the whole catalog of functions for a page of ten.
+            and (c.handler <> 'sql'
+              or (select t.oid from chumbo.targets as t where t.name = c.target_name and t.signature = c.target) is not null)
+          order by c.name
+          limit list_page.page_size + 1
+        )
+        union all
+        (
+          select c.id, c.name, c.kind, c.handler, c as capability
+          from chumbo.capabilities as c
+          where list_page.only_pinned and list_page.kind = 'tool'
+            and c.is_pinned
+            and c.server_id = list_page.server_id
+            and c.kind = list_page.kind
+            and c.name > coalesce(list_page.after, '')
+            and c.is_enabled
+            and c.required_scopes <@ list_page.scopes
+            and (c.handler <> 'sql'
+              or (select t.oid from chumbo.targets as t where t.name = c.target_name and t.signature = c.target) is not null)
+          order by c.name
+          limit list_page.page_size + 1
+        )
       ) as c
       window by_name as (order by c.name)
     ) as page
@@ -1313,9 +3875,99 @@ begin
 end;
 $function$;
 alter routine chumbo.list_page(bigint,text,text[],text,integer,boolean,boolean) owner to postgres;
-comment on routine chumbo.list_page(bigint,text,text[],text,integer,boolean,boolean) is 'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null.';
+comment on routine chumbo.list_page(bigint,text,text[],text,integer,boolean,boolean) is 'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null. only_pinned leaves out the tools that are found by search.';
 grant execute on routine chumbo.list_page(bigint,text,text[],text,integer,boolean,boolean) to chumbo_runtime;
 grant execute on routine chumbo.list_page(bigint,text,text[],text,integer,boolean,boolean) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.list_tables(server_id bigint, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_tables jsonb;
+begin
+  select coalesce(jsonb_agg(
+    jsonb_build_object('table', (u.entry).name, 'kind', u.kind,
+      'description', coalesce((u.entry).description, obj_description(u.relation, 'pg_class')))
+    order by (u.entry).name), '[]')
+  into v_tables
+  from chumbo.usable_tables(server_id, request) as u;
+  return jsonb_build_object('count', jsonb_array_length(v_tables),
+    'value', jsonb_build_object('tables', v_tables, 'table_count', jsonb_array_length(v_tables)));
+end;
+$function$;
+alter routine chumbo.list_tables(bigint,jsonb) owner to postgres;
+comment on routine chumbo.list_tables(bigint,jsonb) is 'The answer of list_allowed_tables.';
+grant execute on routine chumbo.list_tables(bigint,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.list_tables(bigint,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.list_templates(entry chumbo.servers, scopes text[], after text, room integer, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_templates chumbo.capabilities[];
+  v_template chumbo.capabilities;
+  v_target oid;
+  v_run record;
+  v_listed jsonb;
+  v_all jsonb := '[]';
+  v_last text := after;
+begin
+  -- Into an array first: the function that confines a body closes every cursor, the one of a loop over a query too.
+  v_templates := array(
+    select c
+    from chumbo.capabilities as c
+    where c.server_id = entry.id and c.kind = 'resource_template' and c.listing is not null and c.is_enabled
+      and c.required_scopes <@ list_templates.scopes and c.name > coalesce(list_templates.after, '')
+    order by c.name
+    limit 21
+  );
+
+  for i in 1 .. cardinality(v_templates) loop
+    -- Whole lists only, so that the name of the last one is all a cursor has to say; and no page waits for more than twenty.
+    if jsonb_array_length(v_all) >= room or i > 20 then
+      return jsonb_build_object('listed', v_all, 'next', '@' || coalesce(v_last, ''));
+    end if;
+    v_template := v_templates[i];
+    v_last := v_template.name;
+    v_template := jsonb_populate_record(v_template, v_template.listing);
+    v_target := chumbo.find_target(v_template.target_name, v_template.target);
+    -- What cannot be read is not listed, and neither is what cannot be listed.
+    continue when v_target is null or chumbo.find_target((v_templates[i]).target_name, (v_templates[i]).target) is null;
+
+    v_run := chumbo.attempt(v_template, v_target, '{}', request);
+    if v_run.outcome = 'ok' then
+      -- Each URI once, and only those that lead back to this template: anything else could not be read as what it is listed as.
+      select coalesce(jsonb_agg(jsonb_build_object('name', v_template.name, 'definition', e.entry) order by e.place), '[]')
+      into v_listed
+      from (
+        select jsonb_strip_nulls(jsonb_build_object('name', coalesce(e.value ->> 'name', e.value ->> 'uri'), 'mimeType', v_template.mime_type)) || e.value as entry,
+          e.place, row_number() over (partition by e.value ->> 'uri' order by e.place) as repeat,
+          sum(octet_length(e.value::text)) over (order by e.place) as bytes
+        from jsonb_array_elements(v_run.answer -> 'value') with ordinality as e (value, place)
+      ) as e
+      where e.repeat = 1 and e.bytes <= 1048576
+        and exists (
+          select from chumbo.match_uri(entry.id, e.entry ->> 'uri') as m where m.kind = 'resource_template' and m.name = v_template.name
+        );
+      v_all := v_all || v_listed;
+    end if;
+    -- A statement has one timeout: after it went off, nothing would stop the next one.
+    if v_run.error ->> 'code' = 'timeout' then
+      return jsonb_build_object('listed', v_all, 'next', case when i < cardinality(v_templates) then '@' || v_last end);
+    end if;
+  end loop;
+  return jsonb_build_object('listed', v_all, 'next', null);
+end;
+$function$;
+alter routine chumbo.list_templates(chumbo.servers,text[],text,integer,jsonb) owner to postgres;
+comment on routine chumbo.list_templates(chumbo.servers,text[],text,integer,jsonb) is 'What the listing functions of templates name for this caller, run as the caller: {listed: [{name of the template, definition}], next}. One that fails is left out and logged.';
+grant execute on routine chumbo.list_templates(chumbo.servers,text[],text,integer,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.list_templates(chumbo.servers,text[],text,integer,jsonb) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.maintain(keep interval DEFAULT '90 days'::interval)
  RETURNS jsonb
@@ -1327,6 +3979,7 @@ declare
   v_rest integer;
   v_keys integer;
   v_counters integer;
+  v_result jsonb;
 begin
   -- In batches: one run must not hold locks for long, and the next run goes on.
   delete from chumbo.receipts_rest as r
@@ -1345,11 +3998,15 @@ begin
     select o.ctid from chumbo.rate_counters as o where o.reached_at < now() - interval '31 days' limit 10000 for update skip locked));
   get diagnostics v_counters = row_count;
 
-  return v_receipts || jsonb_build_object('receipts', v_rest, 'keys', v_keys, 'counters', v_counters);
+  v_result := v_receipts || jsonb_build_object('receipts', v_rest, 'keys', v_keys, 'counters', v_counters);
+  insert into chumbo.upkeep as u (task, ran_at, result)
+  values ('maintain', clock_timestamp(), v_result)
+  on conflict on constraint upkeep_pkey do update set ran_at = excluded.ran_at, result = excluded.result;
+  return v_result;
 end;
 $function$;
 alter routine chumbo.maintain(interval) owner to postgres;
-comment on routine chumbo.maintain(interval) is 'The upkeep of everything that grows: partitions ahead, receipts older than keep, expired keys, idle counters. Run it daily, by pg_cron or by hand; repeating it changes nothing. Returns how many partitions were created and dropped and how many rows went.';
+comment on routine chumbo.maintain(interval) is 'The upkeep of everything that grows: partitions ahead, receipts older than keep, expired keys, idle counters. Run it daily, by pg_cron or by hand; repeating it changes nothing but the time it last ran. Returns how many partitions were created and dropped and how many rows went.';
 
 CREATE OR REPLACE FUNCTION chumbo.maintain_receipts(keep interval DEFAULT '90 days'::interval, ahead interval DEFAULT '1 year'::interval)
  RETURNS jsonb
@@ -1421,6 +4078,190 @@ $function$;
 alter routine chumbo.manifest_entries(jsonb) owner to postgres;
 comment on routine chumbo.manifest_entries(jsonb) is 'The definitions in a manifest {tools, resources, prompts}, one a row.';
 
+CREATE OR REPLACE FUNCTION chumbo.match_uri(server_id bigint, uri text)
+ RETURNS TABLE(kind text, name text, arguments jsonb)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_path text := split_part(uri, '?', 1);
+  v_template record;
+  v_values text[];
+  v_pair text;
+  v_name text;
+begin
+  -- Nothing longer is registered, and a control character is in no URI.
+  if uri is null or length(uri) > 2048 or uri ~ '[\x01-\x1f\x7f]' then
+    return;
+  end if;
+
+  select c.name
+  into v_name
+  from chumbo.capabilities as c
+  where c.server_id = match_uri.server_id and c.uri = match_uri.uri and c.kind = 'resource' and c.handler <> 'typescript';
+  if found then
+    return query select 'resource', v_name, '{}'::jsonb;
+    return;
+  end if;
+
+  -- The prefixes of the URI lead through the index to the few templates that could match. The most specific one decides,
+  -- also when it is switched off or not for this caller: a wider one must never answer in its place.
+  for v_template in
+    select c.name, c.uri_pattern, c.uri_variables, c.uri_query
+    from chumbo.capabilities as c
+    where c.server_id = match_uri.server_id
+      and c.kind = 'resource_template'
+      and c.handler <> 'typescript'
+      and c.uri_prefix = any (array(select left(match_uri.uri, n) from generate_series(2, least(length(match_uri.uri), 256)) as n))
+      and case when c.uri_query = '{}' then match_uri.uri else v_path end like c.uri_like
+    order by c.uri_rank desc, c.name
+  loop
+    v_values := case when v_template.uri_variables = '{}' and v_path ~ v_template.uri_pattern then '{}'
+      else regexp_match(case when v_template.uri_query = '{}' then match_uri.uri else v_path end, v_template.uri_pattern) end;
+    continue when v_values is null;
+    arguments := coalesce(
+      jsonb_object(v_template.uri_variables, array(select chumbo.percent_decode(v) from unnest(v_values) with ordinality as u (v, i) order by i)), '{}');
+
+    if v_template.uri_query <> '{}' then
+      foreach v_pair in array string_to_array(substr(match_uri.uri, length(v_path) + 2), '&') loop
+        v_name := split_part(v_pair, '=', 1);
+        if v_pair like '%#%' or v_name <> all (v_template.uri_query) or arguments ? v_name then
+          arguments := null;
+          exit;
+        end if;
+        arguments := arguments || jsonb_build_object(v_name, chumbo.percent_decode(substr(v_pair, length(v_name) + 2)));
+      end loop;
+    end if;
+
+    continue when arguments is null;
+    -- An escape that stands for nothing: the URI means nothing, here or elsewhere.
+    if arguments <> jsonb_strip_nulls(arguments) then
+      return;
+    end if;
+    return query select 'resource_template', v_template.name collate "default", arguments;
+    return;
+  end loop;
+end;
+$function$;
+alter routine chumbo.match_uri(bigint,text) owner to postgres;
+comment on routine chumbo.match_uri(bigint,text) is 'The resource or template of rows that a URI belongs to, and its variables, decoded; no row when there is none.';
+grant execute on routine chumbo.match_uri(bigint,text) to chumbo_runtime;
+grant execute on routine chumbo.match_uri(bigint,text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.mistyped(path text, kind text, value jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if kind = 'number' and jsonb_typeof(value) = 'string' then
+    return format('The argument `%s` is too large or too small; write it without an exponent.', path);
+  end if;
+  return format('The argument `%s` must be %s %s, not %s.', path,
+    case when kind in ('array', 'object') then 'an' else 'a' end, kind, jsonb_typeof(value));
+end;
+$function$;
+alter routine chumbo.mistyped(text,text,jsonb) owner to postgres;
+comment on routine chumbo.mistyped(text,text,jsonb) is 'Says that a value is of another JSON type than its place asks for.';
+grant execute on routine chumbo.mistyped(text,text,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.mistyped(text,text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.nest_items(schema jsonb, dimensions integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_schema jsonb := schema;
+begin
+  for i in 2 .. dimensions loop
+    v_schema := jsonb_build_object('type', 'array', 'items', v_schema - array['description', 'minItems', 'maxItems']);
+  end loop;
+  return v_schema || case when schema ? 'description' then jsonb_build_object('description', schema -> 'description') else '{}' end;
+end;
+$function$;
+alter routine chumbo.nest_items(jsonb,integer) owner to postgres;
+comment on routine chumbo.nest_items(jsonb,integer) is 'The schema of an array with so many dimensions, from that of one with a single dimension.';
+
+CREATE OR REPLACE FUNCTION chumbo.next_call(tool chumbo.capabilities, arguments jsonb, page_size integer, next_cursor text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return chumbo.compact_json(jsonb_build_object('tool', tool.name,
+    'arguments', arguments || jsonb_build_object('limit', page_size, 'cursor', next_cursor)));
+end;
+$function$;
+alter routine chumbo.next_call(chumbo.capabilities,jsonb,integer,text) owner to postgres;
+comment on routine chumbo.next_call(chumbo.capabilities,jsonb,integer,text) is 'The call that fetches the page after a cursor, as JSON text: the same filters, the same limit.';
+grant execute on routine chumbo.next_call(chumbo.capabilities,jsonb,integer,text) to chumbo_runtime;
+grant execute on routine chumbo.next_call(chumbo.capabilities,jsonb,integer,text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.next_version(server_id bigint, kind text, name text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  return 1 + coalesce(
+    (
+      select max(h.version)
+      from chumbo.capability_changes as h
+      where h.server = (select s.slug from chumbo.servers as s where s.id = next_version.server_id)
+        and h.kind = next_version.kind
+        and h.name = next_version.name
+    ),
+    0
+  );
+end;
+$function$;
+alter routine chumbo.next_version(bigint,text,text) owner to postgres;
+comment on routine chumbo.next_version(bigint,text,text) is 'The version after the last one that was ever registered under this server, kind and name.';
+
+CREATE OR REPLACE FUNCTION chumbo.normal_messages(messages jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select case when bool_and(coalesce(
+        m.message ->> 'role' in ('user', 'assistant')
+        and case m.message #>> '{content,type}'
+          when 'text' then jsonb_typeof(m.message #> '{content,text}') = 'string'
+          when 'image' then jsonb_typeof(m.message #> '{content,data}') = 'string' and jsonb_typeof(m.message #> '{content,mimeType}') = 'string'
+          when 'audio' then jsonb_typeof(m.message #> '{content,data}') = 'string' and jsonb_typeof(m.message #> '{content,mimeType}') = 'string'
+          when 'resource_link' then jsonb_typeof(m.message #> '{content,uri}') = 'string' and jsonb_typeof(m.message #> '{content,name}') = 'string'
+          when 'resource' then jsonb_typeof(m.message #> '{content,resource,uri}') = 'string'
+            and 'string' in (jsonb_typeof(m.message #> '{content,resource,text}'), jsonb_typeof(m.message #> '{content,resource,blob}'))
+          else false
+        end, false))
+      then jsonb_agg(m.message order by m.place) end
+    from (
+      select e.place, jsonb_build_object(
+        'role', coalesce(e.value ->> 'role', 'user'),
+        'content', case
+          when jsonb_typeof(e.value) = 'string' then jsonb_build_object('type', 'text', 'text', e.value)
+          when jsonb_typeof(e.value -> 'content') = 'string' then jsonb_build_object('type', 'text', 'text', e.value -> 'content')
+          else e.value -> 'content'
+        end) as message
+      from jsonb_array_elements(case when jsonb_typeof(messages) = 'array' then messages else jsonb_build_array(messages) end)
+        with ordinality as e (value, place)
+    ) as m
+  );
+end;
+$function$;
+alter routine chumbo.normal_messages(jsonb) owner to postgres;
+comment on routine chumbo.normal_messages(jsonb) is 'Messages as the protocol writes them, from that form or a shorter one: a text is a message of the user, a content that is a text is one of type text. Null when one of them is no message, or there is none.';
+grant execute on routine chumbo.normal_messages(jsonb) to chumbo_runtime;
+grant execute on routine chumbo.normal_messages(jsonb) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.nullable_schema(schema jsonb)
  RETURNS jsonb
  LANGUAGE sql
@@ -1428,14 +4269,254 @@ CREATE OR REPLACE FUNCTION chumbo.nullable_schema(schema jsonb)
  SET search_path TO ''
 AS $function$
   select case
-    when schema = '{}' then schema
+    when not schema ? 'type' or schema -> 'type' ? 'null' and jsonb_typeof(schema -> 'type') = 'array' then schema
     else (schema - 'format')
       || jsonb_build_object('type', jsonb_build_array(schema -> 'type', 'null'))
       || case when schema ? 'enum' then jsonb_build_object('enum', (schema -> 'enum') || 'null'::jsonb) else '{}' end
   end
 $function$;
 alter routine chumbo.nullable_schema(jsonb) owner to postgres;
-comment on routine chumbo.nullable_schema(jsonb) is 'The same schema, null admitted; how columns of a result are described.';
+comment on routine chumbo.nullable_schema(jsonb) is 'The same schema, null admitted.';
+
+CREATE OR REPLACE FUNCTION chumbo.offer_table_tools(server_id bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_common text[];
+  v_taken text;
+begin
+  if not exists (select from chumbo.readable_tables as t where t.server_id = offer_table_tools.server_id) then
+    delete from chumbo.capabilities as c where c.server_id = offer_table_tools.server_id and c.handler = 'table';
+    return;
+  end if;
+
+  select c.name into v_taken
+  from chumbo.capabilities as c
+  join chumbo.table_tools() as t on t.name = c.name
+  where c.server_id = offer_table_tools.server_id and c.kind = 'tool' and c.handler <> 'table'
+  limit 1;
+  if found then
+    raise exception using errcode = 'PT409', message = 'name_taken',
+      detail = format('A tool named %L exists on this server, and the tables need that name.', v_taken),
+      hint = 'Give your tool another name, or register the tables on another server.';
+  end if;
+
+  -- A scope that every table needs is needed for the tools: without it they could show nothing.
+  select coalesce(array_agg(s.scope order by s.scope), '{}')
+  into v_common
+  from (
+    select wanted as scope
+    from chumbo.readable_tables as t
+    cross join unnest(t.required_scopes) as wanted
+    where t.server_id = offer_table_tools.server_id
+    group by wanted
+    having count(distinct t.id) = (select count(*) from chumbo.readable_tables as a where a.server_id = offer_table_tools.server_id)
+  ) as s;
+
+  insert into chumbo.capabilities as c (
+    server_id, kind, name, title, description, input_schema, output_schema, annotations, required_scopes, handler, parameters,
+    result_shape, is_write, empty_is_error, search_terms
+  )
+  select offer_table_tools.server_id, 'tool', t.name, t.title, t.description,
+    jsonb_build_object('type', 'object', 'properties', t.properties, 'required', t.required, 'additionalProperties', false),
+    t.output_schema,
+    '{"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}',
+    v_common, 'table', t.parameters, 'json', false, false,
+    -- Only of tables that whoever finds the tool may know of.
+    (select string_agg(concat_ws(' ', r.name, r.description), ' ' order by r.name)
+      from chumbo.readable_tables as r
+      where r.server_id = offer_table_tools.server_id and r.required_scopes <@ v_common)
+  from chumbo.table_tools() as t
+  on conflict on constraint capabilities_server_id_kind_name_key do update
+  set title = excluded.title, description = excluded.description, input_schema = excluded.input_schema,
+    output_schema = excluded.output_schema, annotations = excluded.annotations, required_scopes = excluded.required_scopes,
+    parameters = excluded.parameters, search_terms = excluded.search_terms, updated_at = now()
+  -- A tool that stays as it is must not look like a change.
+  where (c.title, c.description, c.input_schema, c.output_schema, c.annotations, c.required_scopes, c.parameters, c.search_terms)
+    is distinct from (excluded.title, excluded.description, excluded.input_schema, excluded.output_schema, excluded.annotations,
+      excluded.required_scopes, excluded.parameters, excluded.search_terms);
+end;
+$function$;
+alter routine chumbo.offer_table_tools(bigint) owner to postgres;
+comment on routine chumbo.offer_table_tools(bigint) is 'Makes the three tools of a server exist as long as it has a table, with what all its tables require. Raises name_taken.';
+
+CREATE OR REPLACE FUNCTION chumbo.offers(server_id bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return jsonb_build_object(
+    'resources', exists (
+      select from chumbo.capabilities as c
+      where c.server_id = offers.server_id and c.kind in ('resource', 'resource_template') and c.is_enabled and c.handler <> 'typescript'),
+    'prompts', exists (
+      select from chumbo.capabilities as c
+      where c.server_id = offers.server_id and c.kind = 'prompt' and c.is_enabled and c.handler <> 'typescript'),
+    'completions', exists (
+      select from chumbo.capabilities as c where c.server_id = offers.server_id and c.completions is not null and c.is_enabled));
+end;
+$function$;
+alter routine chumbo.offers(bigint) owner to postgres;
+comment on routine chumbo.offers(bigint) is 'What a server can announce because of its rows: {resources, prompts, completions}.';
+grant execute on routine chumbo.offers(bigint) to chumbo_runtime;
+grant execute on routine chumbo.offers(bigint) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.output_columns(target regprocedure)
+ RETURNS TABLE(name text, type_id oid, place bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  -- Declared outputs first, else those of the returned row type; none for a scalar.
+  select p.proargnames[i], p.proallargtypes[i], i::bigint
+  from pg_catalog.pg_proc as p
+  cross join generate_subscripts(p.proargmodes, 1) as i
+  where p.oid = target and p.proargmodes[i] in ('o', 'b', 't')
+    and (p.prorettype = 'record'::regtype or p.proargmodes && array['t']::"char"[])
+  union all
+  select a.attname, a.atttypid, a.attnum
+  from pg_catalog.pg_proc as p
+  join pg_catalog.pg_type as t on t.oid = p.prorettype and t.typtype = 'c'
+  join pg_catalog.pg_attribute as a on a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped
+  where p.oid = target
+$function$;
+alter routine chumbo.output_columns(regprocedure) owner to postgres;
+comment on routine chumbo.output_columns(regprocedure) is 'The columns of what a function returns, a row each; no row for a scalar.';
+
+CREATE OR REPLACE FUNCTION chumbo.page_query(source text, item text, largest integer)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select 'select jsonb_build_object(''count'', count(*), ''whole'', count(*) filter (where t.total <= 1048576), ''value'', coalesce(jsonb_agg('
+    || 'case when t.total <= 1048576 then t.item '
+    || 'else (select coalesce(jsonb_object_agg(e.key, e.value), ''{}'') from jsonb_each(t.item) as e where octet_length(e.value::text) <= 1600) end '
+    || 'order by t.position) filter (where t.total - t.bytes <= 1048576), ''[]'')) from ('
+    || 'select t.item, t.bytes, t.position, sum(t.bytes) over (order by t.position) as total from ('
+    || 'select t.item, t.position, octet_length(t.item::text)::bigint as bytes from ('
+    || 'select ' || item || ' as item, row_number() over () as position from (select t.* from ' || source || ' limit ' || largest + 1
+    || ') as t offset 0) as t offset 0) as t) as t'
+$function$;
+alter routine chumbo.page_query(text,text,integer) owner to postgres;
+comment on routine chumbo.page_query(text,text,integer) is 'The select of a collection: {count, whole, value}, where the first whole items of value are complete and the next one is shortened.';
+
+CREATE OR REPLACE FUNCTION chumbo.parse_columns(columns text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_pieces text[];
+  v_parts text[];
+  v_name text;
+  v_type oid;
+  v_columns jsonb := '[]';
+begin
+  -- A comma inside quotes or brackets belongs to its column.
+  select array_agg(m.piece[1] order by m.place)
+  into v_pieces
+  from regexp_matches(columns, '((?:"(?:[^"]|"")*"|\([^()"]*\)|[^,()"])+)', 'g') with ordinality as m (piece, place);
+  if v_pieces is null or array_to_string(v_pieces, ',') <> columns then
+    raise exception using errcode = 'PT400', message = 'invalid_option',
+      detail = format('columns is %L, which is no list of columns.', columns), hint = 'Write it like id bigint, title text.';
+  end if;
+
+  for i in 1 .. cardinality(v_pieces) loop
+    v_parts := regexp_match(v_pieces[i], '^\s*("(?:[^"]|"")+"|[[:alpha:]_][[:alnum:]_$]*)\s+(\S.*?)\s*$');
+    begin
+      v_name := (parse_ident(v_parts[1]))[1];
+      v_type := to_regtype(v_parts[2]);
+    exception
+      -- What is no name of a type at all is an error and not null.
+      when syntax_error or invalid_parameter_value or undefined_object or invalid_name or feature_not_supported then
+        v_type := null;
+    end;
+    if v_name is null or v_type is null or (select t.typtype from pg_catalog.pg_type as t where t.oid = v_type) = 'p' then
+      raise exception using errcode = 'PT400', message = 'invalid_option',
+        detail = format('columns holds %L, which is no name and type.', btrim(v_pieces[i])),
+        hint = 'Write it like id bigint, title text, with the schema in front of a type of your own.';
+    end if;
+    if v_columns @> jsonb_build_array(jsonb_build_object('name', v_name)) then
+      raise exception using errcode = 'PT400', message = 'invalid_option',
+        detail = format('columns names %I twice.', v_name), hint = 'Give every column a name of its own.';
+    end if;
+    v_columns := v_columns || jsonb_build_object('name', v_name, 'type', v_type::bigint);
+  end loop;
+  return v_columns;
+end;
+$function$;
+alter routine chumbo.parse_columns(text) owner to postgres;
+comment on routine chumbo.parse_columns(text) is 'The columns in a list such as id bigint, title text, as [{name, type}] with the oid of each type. Raises invalid_option.';
+
+CREATE OR REPLACE FUNCTION chumbo.percent_decode(value text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if strpos(value, '%') = 0 then
+    return value;
+  end if;
+  if value ~ '%(?![0-9A-Fa-f]{2})' then
+    return null;
+  end if;
+  -- Refuses NUL, overlong forms, surrogates and whatever else is no UTF-8.
+  return (
+    select convert_from(string_agg(
+      case when part[1] is not null then decode(part[1], 'hex') else convert_to(part[2], 'UTF8') end, ''::bytea order by position), 'UTF8')
+    from regexp_matches(value, '%(..)|([^%]+)', 'g') with ordinality as m (part, position)
+  );
+exception
+  when character_not_in_repertoire or untranslatable_character then
+    return null;
+end;
+$function$;
+alter routine chumbo.percent_decode(text) owner to postgres;
+comment on routine chumbo.percent_decode(text) is 'The text that a percent-encoded part of a URI stands for; null for a broken escape, NUL, or what is no UTF-8. A plus stays one.';
+grant execute on routine chumbo.percent_decode(text) to chumbo_runtime;
+grant execute on routine chumbo.percent_decode(text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.placeholders(messages jsonb)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select coalesce(array_agg(found.name order by found.place), '{}')
+  from (
+    select part[1] as name, min(m.place * 100000 + p.place) as place
+    from jsonb_array_elements(messages) with ordinality as m (message, place)
+    cross join lateral regexp_matches(coalesce(
+      m.message #>> '{content,text}', m.message #>> '{content,resource,text}', ''), '\{\{ *([A-Za-z_][A-Za-z0-9_-]*) *\}\}', 'g')
+      with ordinality as p (part, place)
+    group by part[1]
+  ) as found
+$function$;
+alter routine chumbo.placeholders(jsonb) owner to postgres;
+comment on routine chumbo.placeholders(jsonb) is 'The names between {{ and }} in messages, each once, in the order they appear.';
+
+CREATE OR REPLACE FUNCTION chumbo.portable_pattern(pattern text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  -- Only what means the same in JavaScript's unicode mode and in the engines of other languages. Left out: classes in words,
+  -- options, escapes of Postgres's own, back references, and \w, which knows all letters in Postgres and ASCII elsewhere.
+  select pattern
+  where pattern !~ '^[*]'
+    and pattern ~ ('^(?:[^][\\(){}|*+?]|\\[dDsS.\\/^$*+?()\[\]{}|]|\[\^?(?:[^][\\]|\\[dDsS.\\/^$*+?()\[\]{}|-])+\]'
+      '|\(\?[:=!]|\((?!\?)|\)|\||[*+?]|\{[0-9]+(?:,[0-9]*)?\})+$')
+$function$;
+alter routine chumbo.portable_pattern(text) owner to postgres;
+comment on routine chumbo.portable_pattern(text) is 'A regular expression of Postgres that any JSON Schema validator reads alike; null for one that it may not.';
 
 CREATE OR REPLACE FUNCTION chumbo.prompt_arguments(input_schema jsonb)
  RETURNS jsonb
@@ -1447,16 +4528,74 @@ begin
   return (
     select case when count(*) = 0 then '{}' else jsonb_build_object('arguments', jsonb_agg(
       jsonb_build_object('name', p.key, 'required', coalesce(input_schema -> 'required' ? p.key, false))
+        || case when p.value ? 'title' then jsonb_build_object('title', p.value -> 'title') else '{}' end
         || case when p.value ? 'description' then jsonb_build_object('description', p.value -> 'description') else '{}' end
-      order by not coalesce(input_schema -> 'required' ? p.key, false), p.key)) end
+      order by o.place, not coalesce(input_schema -> 'required' ? p.key, false), p.key)) end
     from jsonb_each(input_schema -> 'properties') as p
+    left join jsonb_array_elements_text(input_schema -> 'propertyOrdering') with ordinality as o (name, place) on o.name = p.key
   );
 end;
 $function$;
 alter routine chumbo.prompt_arguments(jsonb) owner to postgres;
-comment on routine chumbo.prompt_arguments(jsonb) is 'The arguments of a prompt as a list shows them: {arguments: [{name, required, description}]}, required ones first.';
+comment on routine chumbo.prompt_arguments(jsonb) is 'The arguments of a prompt as a list shows them: {arguments: [{name, required, title, description}]}, in the order of propertyOrdering, else required ones first.';
 grant execute on routine chumbo.prompt_arguments(jsonb) to chumbo_runtime;
 grant execute on routine chumbo.prompt_arguments(jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.prompt_schema(arguments jsonb, described jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_bad text;
+begin
+  if jsonb_typeof(arguments) <> 'array' then
+    v_bad := 'arguments are no array.';
+  else
+    select min(format('the argument %s is not {name, title, description, required}.', coalesce(a.value ->> 'name', a.value::text)))
+    into v_bad
+    from jsonb_array_elements(arguments) as a
+    where not coalesce(
+      jsonb_typeof(a.value) = 'object' and a.value ->> 'name' ~ '^[A-Za-z_][A-Za-z0-9_-]{0,63}$'
+        and a.value - array['name', 'title', 'description', 'required'] = '{}'
+        and coalesce(jsonb_typeof(a.value -> 'required'), 'boolean') = 'boolean'
+        and coalesce(jsonb_typeof(a.value -> 'title'), 'string') = 'string'
+        and coalesce(jsonb_typeof(a.value -> 'description'), 'string') = 'string', false);
+    if v_bad is null and jsonb_array_length(arguments) > (select count(distinct a ->> 'name') from jsonb_array_elements(arguments) as a) then
+      v_bad := 'an argument is named twice.';
+    end if;
+    if v_bad is null then
+      select min(format('there is no place for the argument %s.', a ->> 'name'))
+      into v_bad
+      from jsonb_array_elements(arguments) as a
+      where not exists (select from jsonb_array_elements(described) as d where d ->> 'name' = a ->> 'name');
+    end if;
+  end if;
+  if v_bad is not null then
+    raise exception using errcode = 'PT400', message = 'invalid_option', detail = 'In a prompt, ' || v_bad,
+      hint = 'Write arguments => ''[{"name": "city", "description": "Where to.", "required": false}]''.';
+  end if;
+
+  return (
+    select jsonb_build_object(
+      'type', 'object',
+      'properties', coalesce(jsonb_object_agg(d.value ->> 'name',
+        '{"type": "string"}'::jsonb || jsonb_strip_nulls(jsonb_build_object(
+          'title', a.value -> 'title', 'description', coalesce(a.value -> 'description', d.value #> '{schema,description}')))), '{}'),
+      'required', coalesce(jsonb_agg(d.value -> 'name' order by coalesce(a.place, 1000 + d.place))
+        -- What a function requires stays required; a placeholder is, unless its argument says otherwise.
+        filter (where case when d.value ? 'position' and (d.value ->> 'required')::boolean then true
+          else coalesce((a.value ->> 'required')::boolean, (d.value ->> 'required')::boolean) end), '[]'),
+      'propertyOrdering', coalesce(jsonb_agg(d.value -> 'name' order by coalesce(a.place, 1000 + d.place)), '[]'),
+      'additionalProperties', false)
+    from jsonb_array_elements(described) with ordinality as d (value, place)
+    left join jsonb_array_elements(arguments) with ordinality as a (value, place) on a.value ->> 'name' = d.value ->> 'name'
+  );
+end;
+$function$;
+alter routine chumbo.prompt_schema(jsonb,jsonb) owner to postgres;
+comment on routine chumbo.prompt_schema(jsonb,jsonb) is 'The schema of a prompt''s arguments from what its author says of them and from the placeholders or parameters they fill. Raises invalid_option.';
 
 CREATE OR REPLACE FUNCTION chumbo.public_name(name text)
  RETURNS text
@@ -1471,6 +4610,404 @@ AS $function$
 $function$;
 alter routine chumbo.public_name(text) owner to postgres;
 comment on routine chumbo.public_name(text) is 'A name in letters, digits, _ and - as near as possible to the given one; empty when nothing is left of it.';
+
+CREATE OR REPLACE FUNCTION chumbo.read_columns(arguments jsonb, usable jsonb)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_asked jsonb := chumbo.read_list(arguments, 'columns', 1000);
+  v_name text;
+begin
+  if v_asked is null then
+    return array(select c ->> 'name' from jsonb_array_elements(usable) as c);
+  end if;
+  if v_asked = '[]' then
+    raise exception using errcode = 'PT400', message = 'columns_required',
+      detail = 'The argument `columns` names no column.', hint = 'Name at least one, or leave the argument out for all of them.';
+  end if;
+  if jsonb_path_exists(v_asked, 'strict $[*] ? (@.type() != "string")') then
+    raise exception using errcode = 'PT400', message = 'invalid_arguments',
+      detail = 'The argument `columns` must hold names only.', hint = 'Compare it with the input schema.';
+  end if;
+  select asked into v_name
+  from jsonb_array_elements_text(v_asked) as asked
+  where not exists (select from jsonb_array_elements(usable) as c where c ->> 'name' = asked)
+  limit 1;
+  if found then
+    raise exception using errcode = 'PT400', message = 'column_not_allowed',
+      detail = format('There is no column %L here.', left(v_name, 64)), hint = 'describe_table says what there is.';
+  end if;
+  select asked into v_name from jsonb_array_elements_text(v_asked) as asked group by asked having count(*) > 1 limit 1;
+  if found then
+    raise exception using errcode = 'PT400', message = 'duplicate_columns',
+      detail = format('The column %L is named twice.', v_name), hint = 'Name each column once.';
+  end if;
+  return array(select jsonb_array_elements_text(v_asked));
+end;
+$function$;
+alter routine chumbo.read_columns(jsonb,jsonb) owner to postgres;
+comment on routine chumbo.read_columns(jsonb,jsonb) is 'The columns a read asks for. Raises columns_required, column_not_allowed, duplicate_columns, invalid_arguments, limit_exceeded.';
+grant execute on routine chumbo.read_columns(jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.read_columns(jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.read_comment(comment text, OUT description text, OUT parameters jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_line text;
+  v_match text[];
+  v_last integer := -1;
+begin
+  parameters := '[]';
+  foreach v_line in array regexp_split_to_array(coalesce(comment, ''), '\r?\n') loop
+    v_match := regexp_match(v_line, '^\s*@param\s+(?:"((?:[^"]|"")+)"|([^\s"\[:]+))((?:\[\])*)(?:\s*:(?=\s)|\s|$)\s*(.*?)\s*$');
+    if v_match is not null then
+      v_last := v_last + 1;
+      parameters := parameters || jsonb_build_object(
+        'name', coalesce(replace(v_match[1], '""', '"'), v_match[2]), 'dimensions', length(v_match[3]) / 2, 'description', v_match[4]);
+    elsif v_last >= 0 and v_line !~ '^\s*@' then
+      -- What follows belongs to the parameter, up to the next line that begins with @.
+      parameters := jsonb_set(parameters, array[v_last::text, 'description'],
+        to_jsonb(btrim((parameters #>> array[v_last::text, 'description']) || ' ' || btrim(v_line))));
+    else
+      description := concat_ws(e'\n', description, v_line);
+    end if;
+  end loop;
+  description := nullif(btrim(description, e' \t\r\n'), '');
+end;
+$function$;
+alter routine chumbo.read_comment(text) owner to postgres;
+comment on routine chumbo.read_comment(text) is 'A comment of a function taken apart: its description, and the lines "@param name text" as [{name, dimensions, description}].';
+
+CREATE OR REPLACE FUNCTION chumbo.read_count(arguments jsonb, name text, fallback integer, least_count integer, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_text text := arguments ->> name;
+begin
+  if v_text is null then
+    return fallback;
+  end if;
+  if v_text !~ '^[0-9]{1,40}([.]0{1,40})?$' or v_text::numeric < least_count then
+    raise exception using errcode = 'PT400', message = 'invalid_arguments',
+      detail = format('The argument `%s` must be a whole number from %s on.', name, least_count), hint = 'Compare it with the input schema.';
+  end if;
+  if v_text::numeric > most then
+    raise exception using errcode = 'PT400', message = 'limit_exceeded',
+      detail = format('The argument `%s` is at most %s here.', name, most),
+      hint = case name when 'offset' then 'Filter for what comes after the last row you have.' else 'Ask for the rest with offset.' end;
+  end if;
+  return v_text::numeric::integer;
+end;
+$function$;
+alter routine chumbo.read_count(jsonb,text,integer,integer,integer) owner to postgres;
+comment on routine chumbo.read_count(jsonb,text,integer,integer,integer) is 'An argument that counts something, or its fallback when it was left out. Raises invalid_arguments, limit_exceeded.';
+grant execute on routine chumbo.read_count(jsonb,text,integer,integer,integer) to chumbo_runtime;
+grant execute on routine chumbo.read_count(jsonb,text,integer,integer,integer) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.read_cursor(tool chumbo.capabilities, arguments jsonb, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_cursor text := arguments ->> 'cursor';
+  v_bytes bytea;
+begin
+  if v_cursor is null then
+    return null;
+  end if;
+  -- One character cannot stand alone in base64, and without = at the end every other text of its letters is some bytes.
+  if length(v_cursor) between 24 and 2048 and length(v_cursor) % 4 <> 1 and v_cursor ~ '^[A-Za-z0-9_-]+$' then
+    v_bytes := decode(rpad(translate(v_cursor, '-_', '+/'), (length(v_cursor) + 3) / 4 * 4, '='), 'base64');
+    if substr(v_bytes, 1, 16) = chumbo.seal_cursor(tool, substr(v_bytes, 17), arguments, request) then
+      return convert_from(substr(v_bytes, 17), 'UTF8')::jsonb;
+    end if;
+  end if;
+  raise exception using errcode = 'PT400', message = 'invalid_cursor',
+    detail = 'The cursor does not belong to this list: it is of another tool, another caller or other filters, or not whole.',
+    hint = format('Repeat the arguments and the cursor of next_call unchanged, or call %s without a cursor to begin again.', tool.name);
+end;
+$function$;
+alter routine chumbo.read_cursor(chumbo.capabilities,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.read_cursor(chumbo.capabilities,jsonb,jsonb) is 'The key in the cursor of a call, null without one. Raises invalid_cursor.';
+grant execute on routine chumbo.read_cursor(chumbo.capabilities,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.read_cursor(chumbo.capabilities,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.read_filters(arguments jsonb, usable jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_filters jsonb := coalesce(chumbo.read_list(arguments, 'filters', 20), '[]');
+  -- Where the statement finds the list in its one parameter, also when it came as text.
+  v_read text := case jsonb_typeof(arguments -> 'filters')
+    when 'string' then '($1 ->> ''filters'')::jsonb' else '($1 -> ''filters'')' end;
+  v_filter jsonb;
+  v_column jsonb;
+  v_conditions text[] := '{}';
+begin
+  for i in 0 .. jsonb_array_length(v_filters) - 1 loop
+    v_filter := v_filters -> i;
+    if jsonb_typeof(v_filter) <> 'object' or not v_filter ?& '{column,operator,value}' or v_filter - '{column,operator,value}'::text[] <> '{}'
+      or jsonb_typeof(v_filter -> 'column') <> 'string' or jsonb_typeof(v_filter -> 'operator') <> 'string'
+    then
+      raise exception using errcode = 'PT400', message = 'invalid_arguments',
+        detail = format('Filter %s must be an object of column, operator and value.', i + 1), hint = 'Compare it with the input schema.';
+    end if;
+
+    select c into v_column from jsonb_array_elements(usable) as c where c ->> 'name' = v_filter ->> 'column';
+    if not found or v_column -> 'operators' = '[]' then
+      raise exception using errcode = 'PT400', message = 'column_not_allowed',
+        detail = format('There is no column %L to filter by here.', left(v_filter ->> 'column', 64)), hint = 'describe_table says what there is.';
+    end if;
+    if not v_column -> 'operators' ? (v_filter ->> 'operator') then
+      raise exception using errcode = 'PT400', message = 'operator_not_allowed',
+        detail = format('The column %I does not take the operator %L.', v_column ->> 'name', left(v_filter ->> 'operator', 64)),
+        hint = format('It takes %s.', (select string_agg(o, ', ') from jsonb_array_elements_text(v_column -> 'operators') as o));
+    end if;
+    v_conditions := v_conditions || chumbo.filter_condition(
+      v_column, v_filter ->> 'operator', v_filter -> 'value', format('(%s -> %s -> ''value'')', v_read, i), arguments);
+  end loop;
+  return case when v_conditions = '{}' then '' else ' where ' || array_to_string(v_conditions, ' and ') end;
+end;
+$function$;
+alter routine chumbo.read_filters(jsonb,jsonb) owner to postgres;
+comment on routine chumbo.read_filters(jsonb,jsonb) is 'The where clause of a read. Raises invalid_arguments, limit_exceeded, column_not_allowed, operator_not_allowed, invalid_filter_value.';
+grant execute on routine chumbo.read_filters(jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.read_filters(jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.read_list(arguments jsonb, name text, most integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_list jsonb := arguments -> name;
+begin
+  -- Some clients write a list as JSON inside a string.
+  if jsonb_typeof(v_list) = 'string' then
+    begin
+      v_list := (v_list #>> '{}')::jsonb;
+    exception
+      when data_exception then v_list := '""';
+    end;
+  end if;
+  if coalesce(jsonb_typeof(v_list), 'null') = 'null' then
+    return null;
+  end if;
+  if jsonb_typeof(v_list) <> 'array' then
+    raise exception using errcode = 'PT400', message = 'invalid_arguments',
+      detail = format('The argument `%s` must be an array.', name), hint = 'Compare it with the input schema.';
+  end if;
+  if jsonb_array_length(v_list) > most then
+    raise exception using errcode = 'PT400', message = 'limit_exceeded',
+      detail = format('The argument `%s` takes at most %s entries.', name, most), hint = 'Ask for less in one call.';
+  end if;
+  return v_list;
+end;
+$function$;
+alter routine chumbo.read_list(jsonb,text,integer) owner to postgres;
+comment on routine chumbo.read_list(jsonb,text,integer) is 'An argument that is a list, or null when it was left out. Raises invalid_arguments, limit_exceeded.';
+grant execute on routine chumbo.read_list(jsonb,text,integer) to chumbo_runtime;
+grant execute on routine chumbo.read_list(jsonb,text,integer) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.read_order(arguments jsonb, usable jsonb, key text[])
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_order jsonb := coalesce(chumbo.read_list(arguments, 'order_by', 8), '[]');
+  v_entry jsonb;
+  v_name text;
+  v_names text[] := '{}';
+  v_terms text[] := '{}';
+begin
+  for i in 0 .. jsonb_array_length(v_order) - 1 loop
+    v_entry := v_order -> i;
+    if jsonb_typeof(v_entry) <> 'object' or v_entry - '{column,direction}'::text[] <> '{}'
+      or coalesce(jsonb_typeof(v_entry -> 'column'), '') <> 'string'
+      or coalesce(v_entry ->> 'direction', 'asc') not in ('asc', 'desc')
+    then
+      raise exception using errcode = 'PT400', message = 'invalid_arguments',
+        detail = format('Order %s must be an object of column and direction, asc or desc.', i + 1), hint = 'Compare it with the input schema.';
+    end if;
+    v_name := v_entry ->> 'column';
+    if not exists (select from jsonb_array_elements(usable) as c where c ->> 'name' = v_name and (c ->> 'is_sortable')::boolean) then
+      raise exception using errcode = 'PT400', message = 'column_not_allowed',
+        detail = format('There is no column %L to order by here.', left(v_name, 64)), hint = 'describe_table says what there is.';
+    end if;
+    if v_name = any (v_names) then
+      raise exception using errcode = 'PT400', message = 'duplicate_columns',
+        detail = format('The column %L is ordered by twice.', v_name), hint = 'Name each column once.';
+    end if;
+    v_names := v_names || v_name;
+    v_terms := v_terms || format('t.%I %s', v_name, coalesce(v_entry ->> 'direction', 'asc'));
+  end loop;
+
+  -- Rows that are equal so far need an order too, or a page could repeat what another one showed. Without a key every
+  -- column that has an order takes part.
+  select v_terms || array_agg(format('t.%I', further.name) order by further.position)
+  into v_terms
+  from unnest(coalesce(key, array(
+    select c ->> 'name' from jsonb_array_elements(usable) as c where c ->> 'family' is not null
+  ))) with ordinality as further (name, position)
+  where further.name <> all (v_names);
+  return case when v_terms = '{}' then '' else ' order by ' || array_to_string(v_terms, ', ') end;
+end;
+$function$;
+alter routine chumbo.read_order(jsonb,jsonb,text[]) owner to postgres;
+comment on routine chumbo.read_order(jsonb,jsonb,text[]) is 'The order clause of a read, made certain by the key. Raises invalid_arguments, limit_exceeded, column_not_allowed, duplicate_columns.';
+grant execute on routine chumbo.read_order(jsonb,jsonb,text[]) to chumbo_runtime;
+grant execute on routine chumbo.read_order(jsonb,jsonb,text[]) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.read_value(shape jsonb, fields jsonb, value jsonb, path text, dimension integer DEFAULT 1, OUT result jsonb, OUT is_changed boolean, OUT problem text, OUT dimensions integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_kind text := shape ->> 'kind';
+  v_given text := jsonb_typeof(value);
+  v_text text;
+  v_items jsonb;
+  v_elements jsonb[];
+  v_known jsonb;
+  v_key text;
+  v_part jsonb;
+  v_read record;
+  v_index integer := 0;
+begin
+  result := value;
+  is_changed := false;
+  dimensions := 0;
+  if v_given = 'null' or v_kind = 'any' then
+    return;
+  end if;
+
+  if v_kind in ('array', 'object') and v_given = 'string' then
+    v_text := value #>> '{}';
+    -- 1e131071 is eight characters here, and as many digits as it says once it is read. No double needs four hundred.
+    if v_text ~ '[0-9][eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})' and regexp_replace(v_text, '"(?:[^"\\]|\\.)*"', '""', 'g') ~ '[eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})' then
+      problem := format('The argument `%s` holds a number that is too large or too small; write it without an exponent.', path);
+      return;
+    end if;
+    begin
+      result := v_text::jsonb;
+    exception
+      when untranslatable_character then
+        problem := format('The argument `%s` contains a NUL character or half of a surrogate pair, which cannot be stored.', path);
+        return;
+      when data_exception or statement_too_complex then
+        result := null;
+    end;
+    if jsonb_typeof(result) is distinct from v_kind then
+      problem := format('The argument `%s` must be %s, and its text is not the JSON of one.', path,
+        case v_kind when 'array' then 'an array' else 'an object' end);
+      return;
+    end if;
+    is_changed := true;
+    v_given := v_kind;
+  end if;
+
+  if v_given <> v_kind and not (v_given = 'string' and (
+    v_kind = 'number' and (value #>> '{}') !~ '[eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})' or v_kind = 'boolean' and value in ('"true"', '"false"')
+  )) then
+    problem := chumbo.mistyped(path, v_kind, value);
+  elsif v_kind = 'string' and shape ? 'pattern' and (value #>> '{}') !~ (shape ->> 'pattern') then
+    problem := format('The argument `%s` must be written as %s.', path, shape ->> 'form');
+  elsif v_kind = 'number' and shape ? 'scale' and (value #>> '{}') ~ '^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*$'
+    and (value #>> '{}') ~ '[0-9]' and round((value #>> '{}')::numeric, (shape ->> 'scale')::integer) <> (value #>> '{}')::numeric
+  then
+    problem := format('The argument `%s` has more digits than %s keeps.', path, shape ->> 'type');
+
+  elsif v_kind = 'array' then
+    v_items := shape -> 'items';
+    dimensions := 1;
+    if dimension > 6 then
+      problem := format('The argument `%s` has more than six dimensions.', path);
+      return;
+    end if;
+    -- One look for the common case: flat, and nothing in it has parts of its own.
+    if v_items ->> 'kind' = 'any'
+      or v_items ->> 'kind' in ('string', 'number', 'boolean') and not v_items ?| array['pattern', 'scale'] and not exists (
+        select from jsonb_array_elements(result) as e
+        where jsonb_typeof(e) not in ('null', v_items ->> 'kind')
+          and not (jsonb_typeof(e) = 'string' and v_items ->> 'kind' = 'number' and (e #>> '{}') !~ '[eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})')
+      )
+    then
+      return;
+    end if;
+    for v_part in select e from jsonb_array_elements(result) as e loop
+      if jsonb_typeof(v_part) = 'array' then
+        v_read := chumbo.read_value(shape, fields, v_part, format('%s[%s]', path, v_index), dimension + 1);
+      else
+        v_read := chumbo.read_value(v_items, fields, v_part, format('%s[%s]', path, v_index));
+        v_read.dimensions := 0;
+      end if;
+      if v_read.problem is not null then
+        problem := v_read.problem;
+        return;
+      elsif v_index > 0 and v_read.dimensions + 1 <> dimensions then
+        -- Postgres would write what is too deep as the text of one element.
+        problem := format('The argument `%s` mixes elements and arrays, or arrays of several depths.', path);
+        return;
+      end if;
+      dimensions := v_read.dimensions + 1;
+      is_changed := is_changed or v_read.is_changed;
+      v_elements := v_elements || v_read.result;
+      v_index := v_index + 1;
+    end loop;
+    if is_changed then
+      result := to_jsonb(coalesce(v_elements, '{}'));
+    end if;
+
+  elsif v_kind = 'object' then
+    v_known := fields -> (shape ->> 'fields');
+    for v_key, v_part in select e.key, e.value from jsonb_each(result) as e loop
+      if not v_known ? v_key then
+        problem := format('There is no field `%s.%s`.', path, v_key);
+        return;
+      end if;
+      continue when jsonb_typeof(v_part) = v_known -> v_key ->> 'kind' and not v_known -> v_key ?| array['items', 'fields', 'pattern', 'scale'];
+      v_read := chumbo.read_value(v_known -> v_key, fields, v_part, path || '.' || v_key);
+      if v_read.problem is not null then
+        problem := v_read.problem;
+        return;
+      end if;
+      if v_read.is_changed then
+        is_changed := true;
+        result := jsonb_set(result, array[v_key], v_read.result);
+      end if;
+    end loop;
+    -- Postgres would leave out what it does not know, and name nothing that is missing.
+    select format('The argument `%s.%s` is required.', path, min(f.key)) into problem
+    from jsonb_each(v_known) as f
+    where f.value ? 'required' and coalesce(result -> f.key, 'null') = 'null'
+    having count(*) > 0;
+  end if;
+end;
+$function$;
+alter routine chumbo.read_value(jsonb,jsonb,jsonb,text,integer) owner to postgres;
+comment on routine chumbo.read_value(jsonb,jsonb,jsonb,text,integer) is 'A value as its shape wants it: arrays and objects that came as JSON text are read, at any depth. problem says what is wrong and where, before anything runs: another JSON type, an unknown or missing field, digits that would be lost.';
+grant execute on routine chumbo.read_value(jsonb,jsonb,jsonb,text,integer) to chumbo_runtime;
+grant execute on routine chumbo.read_value(jsonb,jsonb,jsonb,text,integer) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.refuse_arguments(parameters jsonb, arguments jsonb)
  RETURNS text
@@ -1497,10 +5034,16 @@ begin
       if (v_parameter ->> 'required')::boolean then
         v_missing := coalesce(v_missing, format('The argument `%s` is required.', v_name));
       end if;
-    -- Digits beyond a double's 53 bits travel as text, so text is a number's second form.
-    elsif v_kind not in ('any', v_given) and not (v_kind = 'number' and v_given = 'string') then
-      v_mistyped := coalesce(v_mistyped, format('The argument `%s` must be %s, not %s.', v_name,
-        case when v_kind = 'array' then 'an array' else 'a ' || v_kind end, v_given));
+    elsif v_kind in ('any', v_given) then
+      continue;
+    -- Digits beyond a double's 53 bits travel as text, and some clients write arrays and objects as text. Those that have a
+    -- shape are read by call_statement.
+    elsif not (v_given = 'string' and (
+      v_kind = 'number' and (arguments ->> v_name) !~ '[eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})'
+      or v_kind = 'boolean' and (arguments ->> v_name) in ('true', 'false')
+      or v_kind in ('array', 'object') and v_parameter ? 'shape'
+    )) then
+      v_mistyped := coalesce(v_mistyped, chumbo.mistyped(v_name, v_kind, arguments -> v_name));
     end if;
   end loop;
 
@@ -1514,6 +5057,308 @@ alter routine chumbo.refuse_arguments(jsonb,jsonb) owner to postgres;
 comment on routine chumbo.refuse_arguments(jsonb,jsonb) is 'The first thing wrong with the arguments of a call, as a sentence: unknown, missing or of another JSON type. Null when none is.';
 grant execute on routine chumbo.refuse_arguments(jsonb,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.refuse_arguments(jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.refuse_prompt_arguments(input_schema jsonb, arguments jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if jsonb_typeof(arguments) <> 'object' then
+    return 'The arguments are no object.';
+  end if;
+  return coalesce(
+    (select format('There is no argument `%s`.', min(key)) from jsonb_object_keys(arguments) as key
+      where not input_schema -> 'properties' ? key having count(*) > 0),
+    (select format('The argument `%s` is required.', min(name)) from jsonb_array_elements_text(input_schema -> 'required') as name
+      where not arguments ? name having count(*) > 0),
+    (select format('The argument `%s` must be a string.', min(a.key)) from jsonb_each(arguments) as a
+      where jsonb_typeof(a.value) <> 'string' having count(*) > 0));
+end;
+$function$;
+alter routine chumbo.refuse_prompt_arguments(jsonb,jsonb) owner to postgres;
+comment on routine chumbo.refuse_prompt_arguments(jsonb,jsonb) is 'The first thing wrong with the arguments of a prompt, as a sentence: unknown, missing or no string. Null when none is.';
+grant execute on routine chumbo.refuse_prompt_arguments(jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.refuse_prompt_arguments(jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.refuse_type(type_id oid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_type pg_catalog.pg_type;
+  v_element pg_catalog.pg_type;
+begin
+  select t.* into v_type from pg_catalog.pg_type as t where t.oid = type_id;
+  if v_type.oid is null or not v_type.typisdefined then
+    return 'which is not defined';
+  elsif v_type.typtype = 'p' and v_type.typname like 'any%' then
+    return 'which is polymorphic: nothing tells the type of what a client sends';
+  elsif v_type.typtype = 'p' then
+    return 'a pseudo-type, of which no client has a value';
+  elsif v_type.typname like 'reg%' and v_type.typnamespace = 'pg_catalog'::regnamespace then
+    return 'with which a client could name anything in the database';
+  elsif v_type.typtype = 'd' then
+    return chumbo.refuse_type(v_type.typbasetype);
+  elsif v_type.typtype = 'c' then
+    return (
+      select format('whose field %I is %s, %s', a.attname, format_type(a.atttypid, a.atttypmod), f.reason)
+      from pg_catalog.pg_attribute as a
+      cross join lateral (select chumbo.refuse_type(a.atttypid) as reason) as f
+      where a.attrelid = v_type.typrelid and a.attnum > 0 and not a.attisdropped and f.reason is not null
+      order by a.attnum
+      limit 1
+    );
+  elsif v_type.typcategory = 'A' then
+    select t.* into v_element from pg_catalog.pg_type as t where t.oid = (chumbo.base_type(v_type.typelem)).type_id;
+    return case
+      when v_element.typcategory = 'A' and v_element.typtype = 'b'
+        then 'an array of arrays by way of a domain, which Postgres does not read from JSON'
+      else chumbo.refuse_type(v_type.typelem)
+    end;
+  end if;
+  return null;
+end;
+$function$;
+alter routine chumbo.refuse_type(oid) owner to postgres;
+comment on routine chumbo.refuse_type(oid) is 'Why no client can send a value of a type, as the rest of a sentence; null when it can.';
+
+CREATE OR REPLACE FUNCTION chumbo.refuse_uri(uri text, problem text)
+ RETURNS void
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  raise exception using errcode = 'PT400', message = 'invalid_uri', detail = format('%L %s', uri, problem),
+    hint = 'Write an absolute URI such as note://recent, with variables as {id}, {+path} or, at the end, {?page,order}.';
+end;
+$function$;
+alter routine chumbo.refuse_uri(text,text) owner to postgres;
+comment on routine chumbo.refuse_uri(text,text) is 'Raises invalid_uri.';
+
+CREATE OR REPLACE FUNCTION chumbo.register_prompt(name text, messages jsonb DEFAULT NULL::jsonb, arguments jsonb DEFAULT NULL::jsonb, target text DEFAULT NULL::text, server text DEFAULT 'default'::text, title text DEFAULT NULL::text, description text DEFAULT NULL::text, scopes text[] DEFAULT '{}'::text[], strict boolean DEFAULT false, icons jsonb DEFAULT NULL::jsonb, meta jsonb DEFAULT NULL::jsonb)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_server_id bigint := chumbo.server_id(register_prompt.server);
+  v_target regprocedure;
+  v_messages jsonb;
+  v_parameters jsonb;
+  v_schema jsonb;
+  v_run jsonb := '{}';
+  v_id bigint;
+begin
+  if num_nonnulls(messages, target) <> 1 then
+    raise exception using errcode = 'PT400', message = 'invalid_option',
+      detail = format('The prompt %s has neither messages nor a target, or both.', register_prompt.name),
+      hint = 'Pass messages => ''…'' or target => ''schema.function''.';
+  end if;
+  perform chumbo.require_scopes(register_prompt.scopes);
+
+  if target is not null then
+    v_target := chumbo.resolve_target(register_prompt.target);
+    perform chumbo.require_target(v_target);
+    v_parameters := chumbo.describe_parameters(v_target);
+    v_schema := chumbo.prompt_schema(coalesce(register_prompt.arguments, '[]'), v_parameters);
+    perform chumbo.warn_of_target(v_target, strict);
+    v_run := chumbo.borrow(v_target, (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p),
+      chumbo.describe_messages(v_target));
+  else
+    v_messages := chumbo.normal_messages(register_prompt.messages);
+    if v_messages is null then
+      raise exception using errcode = 'PT400', message = 'invalid_option',
+        detail = format('The messages of %s are none: each has a role, user or assistant, and a content.', register_prompt.name),
+        hint = 'Write messages => ''[{"role": "user", "content": "Plan a trip to {{city}}."}]''.';
+    end if;
+    -- What is declared, and what stands between braces, which is required unless it is declared otherwise.
+    v_schema := chumbo.prompt_schema(coalesce(register_prompt.arguments, '[]'), (
+      select coalesce(jsonb_agg(jsonb_build_object('name', n.name, 'required', true) order by n.place), '[]')
+      from (
+        select p.name, min(p.place) as place
+        from unnest(
+          chumbo.placeholders(v_messages)
+          || array(select a ->> 'name' from jsonb_array_elements(case when jsonb_typeof(register_prompt.arguments) = 'array' then register_prompt.arguments end) as a)
+        ) with ordinality as p (name, place)
+        group by p.name
+      ) as n
+    ));
+  end if;
+  perform chumbo.require_name('prompt', register_prompt.name, v_target::text, v_server_id);
+
+  insert into chumbo.capabilities as c (
+    server_id, kind, name, title, description, input_schema, meta, icons, required_scopes, handler,
+    target, target_schema, target_name, parameters, result_shape, result_query, is_write, content
+  )
+  values (
+    v_server_id, 'prompt', register_prompt.name, register_prompt.title,
+    coalesce(register_prompt.description, chumbo.target_description(v_target)), v_schema, register_prompt.meta, register_prompt.icons,
+    register_prompt.scopes, coalesce(v_run ->> 'handler', 'static'),
+    v_run ->> 'target', v_run ->> 'target_schema', v_run ->> 'target_name', v_run -> 'parameters', v_run ->> 'result_shape', v_run ->> 'result_query',
+    false, case when v_messages is not null then jsonb_build_object('messages', v_messages) end
+  )
+  on conflict on constraint capabilities_server_id_kind_name_key do update
+  set title = excluded.title, description = excluded.description, input_schema = excluded.input_schema, meta = excluded.meta,
+    icons = excluded.icons, required_scopes = excluded.required_scopes, handler = excluded.handler, target = excluded.target,
+    target_schema = excluded.target_schema, target_name = excluded.target_name, parameters = excluded.parameters,
+    result_shape = excluded.result_shape, result_query = excluded.result_query, is_write = excluded.is_write, content = excluded.content,
+    completions = (select jsonb_object_agg(e.key, e.value) from jsonb_each(c.completions) as e where excluded.input_schema -> 'properties' ? e.key),
+    updated_at = now()
+  returning c.id into v_id;
+
+  return v_id;
+end;
+$function$;
+alter routine chumbo.register_prompt(text,jsonb,jsonb,text,text,text,text,text[],boolean,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.register_prompt(text,jsonb,jsonb,text,text,text,text,text[],boolean,jsonb,jsonb) is 'Offers a prompt: messages with {{argument}} placeholders, or a function that returns messages under the caller''s rights. Repeating it renews everything and keeps whether it is enabled and what completes its arguments. Returns the capability. Raises invalid_option, invalid_name, name_taken, unknown_target, ambiguous_target, unsupported_target, unsupported_parameter, unnamed_parameter, unsupported_result, unknown_scope, unknown_server, unsafe_target, definition_too_large.';
+
+CREATE OR REPLACE FUNCTION chumbo.register_resource(uri text, target text DEFAULT NULL::text, content text DEFAULT NULL::text, blob bytea DEFAULT NULL::bytea, server text DEFAULT 'default'::text, name text DEFAULT NULL::text, title text DEFAULT NULL::text, description text DEFAULT NULL::text, mime_type text DEFAULT NULL::text, scopes text[] DEFAULT '{}'::text[], annotations jsonb DEFAULT NULL::jsonb, size bigint DEFAULT NULL::bigint, cache_seconds integer DEFAULT NULL::integer, list text DEFAULT NULL::text, row_cap integer DEFAULT 1000, strict boolean DEFAULT false, icons jsonb DEFAULT NULL::jsonb, meta jsonb DEFAULT NULL::jsonb)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_server_id bigint := chumbo.server_id(register_resource.server);
+  v_uri record;
+  v_kind text;
+  v_name text;
+  v_target regprocedure;
+  v_list regprocedure;
+  v_run jsonb := '{}';
+  v_parameters jsonb;
+  v_query text;
+  v_mime_type text := case when content is not null then 'text/plain' else 'application/octet-stream' end;
+  v_content jsonb;
+  v_problem text;
+  v_id bigint;
+begin
+  v_uri := chumbo.compile_uri(register_resource.uri);
+  v_kind := case when v_uri.is_template then 'resource_template' else 'resource' end;
+
+  if num_nonnulls(target, content, blob) <> 1 then
+    v_problem := 'A resource is target => a function, content => a text, or blob => bytes: exactly one of them.';
+  elsif v_uri.is_template and target is null then
+    v_problem := 'A URI with variables needs a target that takes them.';
+  elsif list is not null and not v_uri.is_template then
+    v_problem := 'A URI without variables is listed by itself; list is for templates.';
+  elsif octet_length(content) > 3145728 or octet_length(blob) > 3145728 then
+    v_problem := 'The content is larger than 3 MiB.';
+  elsif cache_seconds not between 0 and 86400 then
+    v_problem := 'cache_seconds is not between 0 and 86400.';
+  elsif size < 0 then
+    v_problem := 'size is negative.';
+  elsif mime_type !~ '^[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}( *;.{1,255})?$' then
+    v_problem := 'mime_type is not of the form type/subtype.';
+  elsif annotations is not null and (
+    jsonb_typeof(annotations) <> 'object'
+    or annotations - array['audience', 'priority', 'lastModified'] <> '{}'
+    or not coalesce(annotations -> 'audience' <@ '["user", "assistant"]', true)
+    or coalesce(jsonb_typeof(annotations -> 'audience'), 'array') <> 'array'
+    or coalesce(jsonb_typeof(annotations -> 'lastModified'), 'string') <> 'string'
+    or not coalesce(case jsonb_typeof(annotations -> 'priority') when 'number' then (annotations ->> 'priority')::numeric between 0 and 1 else annotations -> 'priority' is null end, true)
+  ) then
+    v_problem := 'annotations hold audience (user, assistant), priority (0 to 1) and lastModified (ISO 8601), and nothing else.';
+  end if;
+  if v_problem is not null then
+    raise exception using errcode = 'PT400', message = 'invalid_option', detail = format('%s: %s', register_resource.uri, v_problem),
+      hint = 'Correct the option.';
+  end if;
+  perform chumbo.require_scopes(register_resource.scopes);
+
+  if target is not null then
+    v_target := chumbo.resolve_target(register_resource.target);
+    perform chumbo.require_target(v_target);
+    v_parameters := chumbo.describe_parameters(v_target);
+    select string_agg(p ->> 'name', ', ')
+    into v_problem
+    from jsonb_array_elements(v_parameters) as p
+    where (p ->> 'required')::boolean and p ->> 'name' <> all (v_uri.variables || v_uri.query);
+    if v_problem is not null then
+      perform chumbo.refuse_uri(register_resource.uri, format('has no variable for what %s requires: %s.', v_target, v_problem));
+    end if;
+    select string_agg(v, ', ')
+    into v_problem
+    from unnest(v_uri.variables || v_uri.query) as v
+    where not exists (select from jsonb_array_elements(v_parameters) as p where p ->> 'name' = v);
+    if v_problem is not null then
+      perform chumbo.refuse_uri(register_resource.uri, format('has a variable that %s does not take: %s.', v_target, v_problem));
+    end if;
+    perform chumbo.warn_of_target(v_target, strict);
+    select d.query, d.mime_type
+    into v_query, v_mime_type
+    from chumbo.describe_contents(v_target, register_resource.row_cap, v_uri.is_template) as d;
+    v_run := chumbo.borrow(v_target, (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p), v_query);
+  elsif content is not null then
+    v_content := jsonb_build_object('text', register_resource.content);
+  else
+    v_content := jsonb_build_object('blob', translate(encode(register_resource.blob, 'base64'), E'\n', ''));
+  end if;
+  if list is not null then
+    v_list := chumbo.resolve_target(register_resource.list);
+    perform chumbo.warn_of_target(v_list, strict);
+  end if;
+
+  v_name := coalesce(register_resource.name, chumbo.public_name(coalesce(v_run ->> 'target_name', register_resource.uri)));
+  perform chumbo.require_name(v_kind, v_name, v_target::text, v_server_id);
+  select format('The %s %s', c.kind, c.name)
+  into v_problem
+  from chumbo.capabilities as c
+  where c.server_id = v_server_id and c.handler <> 'typescript' and c.name <> v_name
+    and case when v_kind = 'resource' then c.kind = v_kind and c.uri = register_resource.uri
+      else c.kind = v_kind and c.uri_prefix = v_uri.prefix and c.uri_pattern = v_uri.pattern and c.uri_query = v_uri.query end;
+  if found then
+    raise exception using errcode = 'PT409', message = 'uri_taken',
+      detail = format('%s answers %L already.', v_problem, register_resource.uri),
+      hint = 'Choose another URI, or drop that one first with chumbo.drop_capability(name, server, kind).';
+  end if;
+
+  insert into chumbo.capabilities as c (
+    server_id, kind, name, title, description, annotations, meta, icons, uri, mime_type, required_scopes, handler,
+    target, target_schema, target_name, parameters, result_shape, result_query, row_cap, is_write, content, size,
+    uri_prefix, uri_like, uri_pattern, uri_rank, uri_variables, uri_query, listing, cache_ttl_ms
+  )
+  values (
+    v_server_id, v_kind, v_name, register_resource.title,
+    coalesce(register_resource.description, chumbo.target_description(v_target)), coalesce(register_resource.annotations, '{}'),
+    register_resource.meta, register_resource.icons, register_resource.uri,
+    coalesce(register_resource.mime_type, v_mime_type),
+    register_resource.scopes, coalesce(v_run ->> 'handler', 'static'),
+    v_run ->> 'target', v_run ->> 'target_schema', v_run ->> 'target_name', v_run -> 'parameters', v_run ->> 'result_shape', v_run ->> 'result_query',
+    -- Reading changes nothing: a read-only transaction holds every function to that.
+    register_resource.row_cap, false, v_content,
+    coalesce(register_resource.size, octet_length(register_resource.content), octet_length(register_resource.blob)),
+    case when v_uri.is_template then v_uri.prefix end, case when v_uri.is_template then v_uri.like_pattern end,
+    case when v_uri.is_template then v_uri.pattern end, case when v_uri.is_template then v_uri.rank end,
+    case when v_uri.is_template then v_uri.variables end, case when v_uri.is_template then v_uri.query end,
+    case when v_list is not null then chumbo.describe_listing(v_list, register_resource.row_cap) end,
+    register_resource.cache_seconds * 1000
+  )
+  on conflict on constraint capabilities_server_id_kind_name_key do update
+  set title = excluded.title, description = excluded.description, annotations = excluded.annotations, meta = excluded.meta,
+    icons = excluded.icons, uri = excluded.uri, mime_type = excluded.mime_type, required_scopes = excluded.required_scopes,
+    handler = excluded.handler, target = excluded.target, target_schema = excluded.target_schema, target_name = excluded.target_name,
+    parameters = excluded.parameters, result_shape = excluded.result_shape, result_query = excluded.result_query,
+    row_cap = excluded.row_cap, is_write = excluded.is_write, content = excluded.content, size = excluded.size,
+    uri_prefix = excluded.uri_prefix, uri_like = excluded.uri_like, uri_pattern = excluded.uri_pattern, uri_rank = excluded.uri_rank,
+    uri_variables = excluded.uri_variables, uri_query = excluded.uri_query, listing = excluded.listing,
+    -- What completes a variable that is gone goes with it.
+    completions = (
+      select jsonb_object_agg(e.key, e.value) from jsonb_each(c.completions) as e
+      where e.key = any (excluded.uri_variables || excluded.uri_query)
+    ),
+    cache_ttl_ms = excluded.cache_ttl_ms, updated_at = now()
+  returning c.id into v_id;
+
+  return v_id;
+end;
+$function$;
+alter routine chumbo.register_resource(text,text,text,bytea,text,text,text,text,text,text[],jsonb,bigint,integer,text,integer,boolean,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.register_resource(text,text,text,bytea,text,text,text,text,text,text[],jsonb,bigint,integer,text,integer,boolean,jsonb,jsonb) is 'Offers a resource, or a template where the URI has variables: a fixed text or bytes, or a function of the variables under the caller''s rights. Repeating it under the same name renews everything and keeps whether it is enabled and what completes its variables. Returns the capability. Raises invalid_uri, uri_taken, invalid_option, invalid_name, name_taken, unknown_target, ambiguous_target, unsupported_target, unsupported_parameter, unnamed_parameter, unsupported_result, unknown_scope, unknown_server, unsafe_target, definition_too_large.';
 
 CREATE OR REPLACE FUNCTION chumbo.register_server(slug text DEFAULT 'default'::text, name text DEFAULT NULL::text, version text DEFAULT NULL::text, title text DEFAULT NULL::text, instructions text DEFAULT NULL::text, settings jsonb DEFAULT NULL::jsonb, instructions_target text DEFAULT NULL::text)
  RETURNS bigint
@@ -1558,6 +5403,97 @@ $function$;
 alter routine chumbo.register_server(text,text,text,text,text,jsonb,text) owner to postgres;
 comment on routine chumbo.register_server(text,text,text,text,text,jsonb,text) is 'Creates the server with this slug or changes what is given of it; what is left out stays as it is. Returns its id. Raises invalid_name, unsupported_target, unknown_target, ambiguous_target.';
 
+CREATE OR REPLACE FUNCTION chumbo.register_table(target text, server text DEFAULT 'default'::text, name text DEFAULT NULL::text, columns text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, scopes text[] DEFAULT '{}'::text[], max_limit integer DEFAULT 200, default_limit integer DEFAULT NULL::integer, filterable text[] DEFAULT NULL::text[], sortable text[] DEFAULT NULL::text[], key text[] DEFAULT NULL::text[], strict boolean DEFAULT false)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_server_id bigint := chumbo.server_id(register_table.server);
+  v_relation oid := chumbo.resolve_table(register_table.target);
+  v_fault jsonb := chumbo.table_fault(v_relation);
+  v_class pg_catalog.pg_class;
+  v_schema text;
+  v_name text;
+  v_columns text[];
+  v_default_limit integer := coalesce(register_table.default_limit, least(50, register_table.max_limit));
+  v_warning text;
+  v_id bigint;
+begin
+  if v_fault is not null then
+    raise exception using errcode = 'PT400', message = v_fault ->> 'code', detail = v_fault ->> 'message', hint = v_fault ->> 'hint';
+  end if;
+  select c.* into v_class from pg_catalog.pg_class as c where c.oid = v_relation;
+  select n.nspname into v_schema from pg_catalog.pg_namespace as n where n.oid = v_class.relnamespace;
+  v_name := coalesce(register_table.name, chumbo.public_name(v_class.relname));
+  v_columns := coalesce(register_table.columns, array(
+    select a.attname::text from pg_catalog.pg_attribute as a
+    where a.attrelid = v_relation and a.attnum > 0 and not a.attisdropped
+    order by a.attnum
+  ));
+
+  if v_name !~ '^[A-Za-z0-9_-]{1,64}$' then
+    raise exception using errcode = 'PT400', message = 'invalid_name',
+      detail = format('%L cannot be the name of a table: it takes 1 to 64 letters, digits, _ and -.', v_name),
+      hint = 'Pass another one with name => …';
+  end if;
+  if exists (
+    select
+    from chumbo.readable_tables as t
+    join pg_catalog.pg_namespace as n on n.nspname = t.table_schema
+    join pg_catalog.pg_class as c on c.relnamespace = n.oid and c.relname = t.table_name
+    where t.server_id = v_server_id and t.name = v_name and c.oid <> v_relation
+  ) then
+    raise exception using errcode = 'PT409', message = 'name_taken',
+      detail = format('Another table is offered as %L on this server.', v_name), hint = 'Pass another one with name => …';
+  end if;
+  if cardinality(v_columns) = 0 then
+    raise exception using errcode = 'PT400', message = 'columns_required',
+      detail = format('No column of %s is offered.', v_relation::regclass), hint = 'Name at least one with columns => array[…].';
+  end if;
+  perform chumbo.require_columns(v_relation, v_columns || register_table.key);
+  if not (coalesce(filterable <@ v_columns, true) and coalesce(sortable <@ v_columns, true)
+    and cardinality(v_columns) = (select count(distinct c) from unnest(v_columns) as c)
+    and coalesce(cardinality(key) > 0, true)
+    and max_limit between 1 and 10000 and v_default_limit between 1 and max_limit)
+  then
+    raise exception using errcode = 'PT400', message = 'invalid_option',
+      detail = format('%s cannot be offered with these options.', v_relation::regclass),
+      hint = 'columns names each once, filterable and sortable name some of them, key at least one; max_limit is 1 to 10000 and not below default_limit.';
+  end if;
+  perform chumbo.require_scopes(register_table.scopes);
+
+  for v_warning in select w from chumbo.table_warnings(v_relation) as w loop
+    if strict then
+      raise exception using errcode = 'PT400', message = 'unsafe_target', detail = v_warning,
+        hint = 'Mend it, or register without strict.';
+    end if;
+    raise warning '%', v_warning;
+  end loop;
+
+  insert into chumbo.readable_tables as t (
+    server_id, name, table_schema, table_name, columns, filterable, sortable, key, description, default_limit, max_limit,
+    required_scopes, is_protected
+  )
+  values (
+    v_server_id, v_name, v_schema, v_class.relname, v_columns, register_table.filterable, register_table.sortable,
+    register_table.key, register_table.description, v_default_limit, register_table.max_limit, register_table.scopes,
+    v_class.relrowsecurity or v_class.relkind = 'v'
+  )
+  on conflict on constraint readable_tables_server_id_name_key do update
+  set table_schema = excluded.table_schema, table_name = excluded.table_name, columns = excluded.columns,
+    filterable = excluded.filterable, sortable = excluded.sortable, key = excluded.key, description = excluded.description,
+    default_limit = excluded.default_limit, max_limit = excluded.max_limit, required_scopes = excluded.required_scopes,
+    is_protected = excluded.is_protected, updated_at = now()
+  returning t.id into v_id;
+
+  perform chumbo.offer_table_tools(v_server_id);
+  return v_id;
+end;
+$function$;
+alter routine chumbo.register_table(text,text,text,text[],text,text[],integer,integer,text[],text[],text[],boolean) owner to postgres;
+comment on routine chumbo.register_table(text,text,text,text[],text,text[],integer,integer,text[],text[],text[],boolean) is 'Lets callers read the chosen columns of a table or view, and of its rows those that row security shows them. Returns its id. Repeating it renews everything. Raises unknown_table, unsupported_table, unsafe_view, unknown_column, columns_required, invalid_name, name_taken, invalid_option, unknown_scope, unknown_server, unsafe_target.';
+
 CREATE OR REPLACE FUNCTION chumbo.register_tool(target text, server text DEFAULT 'default'::text, name text DEFAULT NULL::text, title text DEFAULT NULL::text, description text DEFAULT NULL::text, scopes text[] DEFAULT '{}'::text[], annotations jsonb DEFAULT NULL::jsonb, row_cap integer DEFAULT 1000, empty text DEFAULT NULL::text, strict boolean DEFAULT false, result text DEFAULT 'structured'::text, render text DEFAULT NULL::text, cursor text[] DEFAULT NULL::text[], max_bytes integer DEFAULT NULL::integer, columns text DEFAULT NULL::text, visibility text[] DEFAULT '{model,app}'::text[], pinned boolean DEFAULT false, search text DEFAULT NULL::text, icons jsonb DEFAULT NULL::jsonb, meta jsonb DEFAULT NULL::jsonb)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -1587,6 +5523,9 @@ begin
   perform chumbo.require_scopes(register_tool.scopes);
   v_parameters := chumbo.describe_parameters(v_target);
   perform chumbo.check_result_options(v_target, register_tool.result, v_render, register_tool.cursor, register_tool.max_bytes);
+  if register_tool.result = 'collection' then
+    v_parameters := chumbo.collection_parameters(v_parameters, register_tool.row_cap);
+  end if;
 
   for v_warning in select chumbo.target_warnings(v_target) loop
     if strict then
@@ -1613,7 +5552,7 @@ begin
     register_tool.meta, register_tool.icons, register_tool.scopes,
     'sql', v_target::text, (select n.nspname from pg_catalog.pg_namespace as n where n.oid = v_proc.pronamespace), v_proc.proname,
     (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p),
-    v_result.shape, v_result.query, register_tool.row_cap, v_is_write,
+    v_result.shape, chumbo.render_query(v_result.query, v_result.shape, register_tool.row_cap, v_render), register_tool.row_cap, v_is_write,
     -- A write that returns nothing was filtered by a policy or met no row; calling that success would be a lie.
     coalesce(register_tool.empty = 'error', v_is_write),
     register_tool.result, v_render::text, register_tool.cursor, register_tool.max_bytes,
@@ -1636,6 +5575,143 @@ $function$;
 alter routine chumbo.register_tool(text,text,text,text,text,text[],jsonb,integer,text,boolean,text,text,text[],integer,text,text[],boolean,text,jsonb,jsonb) owner to postgres;
 comment on routine chumbo.register_tool(text,text,text,text,text,text[],jsonb,integer,text,boolean,text,text,text[],integer,text,text[],boolean,text,jsonb,jsonb) is 'Offers a function as a tool under the caller''s rights and returns the capability. Repeating it renews what the signature and comment say and keeps whether it is enabled. Raises unknown_target, ambiguous_target, unsupported_target, unsupported_parameter, unnamed_parameter, undeclared_result, unsupported_result, invalid_name, reserved_name, name_taken, invalid_option, unknown_scope, unknown_server, unsafe_target, definition_too_large.';
 
+CREATE OR REPLACE FUNCTION chumbo.registration(capability jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  -- Named are the columns that do not count, so that a column added later counts by itself.
+  return capability - array['id', 'server_id', 'is_enabled', 'version', 'digest', 'definition_bytes', 'created_at', 'updated_at'];
+end;
+$function$;
+alter routine chumbo.registration(jsonb) owner to postgres;
+comment on routine chumbo.registration(jsonb) is 'What was registered, of a row of chumbo.capabilities as JSON.';
+
+CREATE OR REPLACE FUNCTION chumbo.registration_digest(registration jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  -- The text of a jsonb has one order of keys and one spelling of each value.
+  return encode(sha256(convert_to(registration::text, 'UTF8')), 'hex');
+end;
+$function$;
+alter routine chumbo.registration_digest(jsonb) owner to postgres;
+comment on routine chumbo.registration_digest(jsonb) is 'SHA-256 of a registration, 64 hexadecimal digits.';
+
+CREATE OR REPLACE FUNCTION chumbo.relation_tree(relations oid[])
+ RETURNS TABLE(root oid, relation oid)
+ LANGUAGE plpgsql
+ STABLE ROWS 5
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+  with recursive tree (root, relation) as (
+    select wanted, wanted from unnest((select relations)) as wanted
+    union
+    select t.root, d.refobjid
+    from tree as t
+    join pg_catalog.pg_class as c on c.oid = t.relation and c.relkind in ('v', 'm')
+    join pg_catalog.pg_rewrite as w on w.ev_class = t.relation
+    join pg_catalog.pg_depend as d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = w.oid
+    where d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid <> t.relation
+  )
+  select t.root, t.relation
+  from tree as t
+  join pg_catalog.pg_class as c on c.oid = t.relation and c.relkind in ('r', 'p', 'v', 'm', 'f')
+  where c.relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace);
+end;
+$function$;
+alter routine chumbo.relation_tree(oid[]) owner to postgres;
+comment on routine chumbo.relation_tree(oid[]) is 'These relations and, through views, all that they read; catalogs are left out.';
+
+CREATE OR REPLACE FUNCTION chumbo.relations_beneath(relation oid)
+ RETURNS SETOF oid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    with recursive beneath (oid) as (
+      select relations_beneath.relation
+      union
+      select d.refobjid
+      from beneath as b
+      join pg_catalog.pg_class as c on c.oid = b.oid and c.relkind = 'v'
+      join pg_catalog.pg_rewrite as r on r.ev_class = b.oid
+      join pg_catalog.pg_depend as d
+        on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_catalog.pg_class'::regclass
+    )
+    select b.oid from beneath as b;
+end;
+$function$;
+alter routine chumbo.relations_beneath(oid) owner to postgres;
+comment on routine chumbo.relations_beneath(oid) is 'A relation and everything that its view, or a view of that, reads.';
+grant execute on routine chumbo.relations_beneath(oid) to chumbo_runtime;
+grant execute on routine chumbo.relations_beneath(oid) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.render_query(query text, result_shape text, row_cap integer, render regprocedure)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_shaped text;
+begin
+  if render is null then
+    return render_query.query;
+  end if;
+  v_shaped := case
+    when result_shape = 'rows' then format(
+      'case when (q.answer ->> ''count'')::integer > %1$s then jsonb_build_object(''rows'', (q.answer -> ''value'') - %1$s, ''truncated'', true) '
+      'else jsonb_build_object(''rows'', q.answer -> ''value'') end', row_cap)
+    when result_shape in ('scalar', 'void') then 'jsonb_build_object(''result'', q.answer -> ''value'')'
+    else 'case when jsonb_typeof(q.answer -> ''value'') = ''object'' then q.answer -> ''value'' '
+      'else jsonb_build_object(''result'', q.answer -> ''value'') end'
+  end;
+  -- Materialized, so that the call and the shape are each made once, and rendering comes after both.
+  return 'with q (answer) as materialized (' || query || '), s as materialized (select q.answer, ' || v_shaped || ' as shaped from q) '
+    || 'select jsonb_build_object(''count'', s.answer -> ''count'', ''value'', s.shaped, ''text'', '
+    || replace((select format('%I.%I', n.nspname, p.proname) from pg_catalog.pg_proc as p
+      join pg_catalog.pg_namespace as n on n.oid = p.pronamespace where p.oid = render), '%', '%%')
+    || '(s.shaped)) from s';
+end;
+$function$;
+alter routine chumbo.render_query(text,text,integer,regprocedure) owner to postgres;
+comment on routine chumbo.render_query(text,text,integer,regprocedure) is 'The query of describe_result with its answer rendered by a function (jsonb) returns text, in the same statement and as the caller: {count, value as it is structured, text}. Without a function, the query itself.';
+
+CREATE OR REPLACE FUNCTION chumbo.require_columns(relation oid, names text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_missing text;
+begin
+  select coalesce(wanted, '(null)') into v_missing
+  from unnest(names) as wanted
+  where not exists (
+    select from pg_catalog.pg_attribute as a
+    where a.attrelid = require_columns.relation and a.attname = wanted and a.attnum > 0 and not a.attisdropped
+  )
+  limit 1;
+  if found then
+    raise exception using errcode = 'PT404', message = 'unknown_column',
+      detail = format('%s has no column %L.', relation::regclass, v_missing), hint = 'Name columns as the table does.';
+  end if;
+end;
+$function$;
+alter routine chumbo.require_columns(oid,text[]) owner to postgres;
+comment on routine chumbo.require_columns(oid,text[]) is 'Raises unknown_column unless the relation has every column named.';
+
 CREATE OR REPLACE FUNCTION chumbo.require_name(kind text, name text, target text, server_id bigint)
  RETURNS void
  LANGUAGE plpgsql
@@ -1656,14 +5732,16 @@ begin
       hint = 'Pass another one with name => …';
   end if;
 
-  select c.target
+  select coalesce(c.target, c.handler)
   into v_other
   from chumbo.capabilities as c
   where c.server_id = require_name.server_id and c.kind = require_name.kind and c.name = require_name.name
-    and c.target <> require_name.target
     -- A new signature of the same function, or the successor of one that is gone, takes over the name.
-    and split_part(c.target, '(', 1) <> split_part(require_name.target, '(', 1)
-    and chumbo.find_target(c.target_name, c.target) is not null;
+    and case
+      when c.handler = 'sql' then array[c.target_schema, c.target_name] <> (parse_ident(require_name.target, false))[1:2]
+        and chumbo.find_target(c.target_name, c.target) is not null
+      else c.handler = 'table'
+    end;
   if v_other is not null then
     raise exception using errcode = 'PT409', message = 'name_taken',
       detail = format('The %s %s runs %s already, and cannot run %s as well.', kind, name, v_other, target),
@@ -1730,6 +5808,31 @@ comment on routine chumbo.require_shim(text) is 'Raises runner_tampered unless t
 grant execute on routine chumbo.require_shim(text) to chumbo_runtime;
 grant execute on routine chumbo.require_shim(text) to service_role;
 
+CREATE OR REPLACE FUNCTION chumbo.require_table(server_id bigint, request jsonb, name text, OUT entry chumbo.readable_tables, OUT relation oid, OUT kind text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_found record;
+begin
+  select u.* into v_found from chumbo.usable_tables(server_id, request, coalesce(name, '')) as u;
+  -- Unknown, withheld and not for this caller are one answer: telling them apart would confirm names.
+  if not found then
+    raise exception using errcode = 'PT404', message = 'object_not_allowed',
+      detail = format('There is no table %L here.', left(name, 64)), hint = 'list_allowed_tables says what there is.';
+  end if;
+  entry := v_found.entry;
+  relation := v_found.relation;
+  kind := v_found.kind;
+end;
+$function$;
+alter routine chumbo.require_table(bigint,jsonb,text) owner to postgres;
+comment on routine chumbo.require_table(bigint,jsonb,text) is 'The one table a caller means, when he may read it. Raises object_not_allowed.';
+grant execute on routine chumbo.require_table(bigint,jsonb,text) to chumbo_runtime;
+grant execute on routine chumbo.require_table(bigint,jsonb,text) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.require_target(target regprocedure)
  RETURNS void
  LANGUAGE plpgsql
@@ -1759,6 +5862,37 @@ $function$;
 alter routine chumbo.require_target(regprocedure) owner to postgres;
 comment on routine chumbo.require_target(regprocedure) is 'Raises unsupported_target or ambiguous_target unless a capability can run this function.';
 
+CREATE OR REPLACE FUNCTION chumbo.resolve_table(target text)
+ RETURNS oid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_parts text[];
+  v_relation oid;
+begin
+  begin
+    v_parts := parse_ident(target);
+  exception
+    -- Not a name, so it is none of a table.
+    when invalid_parameter_value then v_parts := null;
+  end;
+  select c.oid into v_relation
+  from pg_catalog.pg_class as c
+  join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+  where array[n.nspname::text, c.relname::text] = v_parts;
+
+  if not found then
+    raise exception using errcode = 'PT404', message = 'unknown_table',
+      detail = format('There is no table or view %s.', target), hint = 'Write schema.name of one that exists.';
+  end if;
+  return v_relation;
+end;
+$function$;
+alter routine chumbo.resolve_table(text) owner to postgres;
+comment on routine chumbo.resolve_table(text) is 'The relation meant by schema.name. Raises unknown_table.';
+
 CREATE OR REPLACE FUNCTION chumbo.resolve_target(target text)
  RETURNS regprocedure
  LANGUAGE plpgsql
@@ -1784,7 +5918,9 @@ begin
     into v_found
     from pg_catalog.pg_proc as p
     join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-    where array[n.nspname::text, p.proname::text] = v_parts;
+    where cardinality(v_parts) = 2 and n.nspname = v_parts[1]
+      -- Alone, so that the index on the names of functions is used.
+      and p.proname = v_parts[2];
 
     if cardinality(v_found) = 1 then
       return v_found[1]::regprocedure;
@@ -1802,6 +5938,83 @@ end;
 $function$;
 alter routine chumbo.resolve_target(text) owner to postgres;
 comment on routine chumbo.resolve_target(text) is 'The one function meant by schema.name or by a full signature. Raises unknown_target, ambiguous_target.';
+
+CREATE OR REPLACE FUNCTION chumbo.result_columns(target regprocedure, columns text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_proc pg_catalog.pg_proc;
+  v_relation oid;
+  v_has_outputs boolean;
+begin
+  select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = target;
+  -- A domain over a row type is taken apart by a from clause like that type itself.
+  select t.typrelid into v_relation
+  from pg_catalog.pg_type as t
+  where t.oid = (chumbo.base_type(v_proc.prorettype)).type_id and t.typtype = 'c';
+  v_has_outputs := coalesce(v_proc.proargmodes && array['o', 'b', 't']::"char"[], false);
+
+  if columns is not null then
+    if v_proc.prorettype <> 'record'::regtype or v_has_outputs then
+      raise exception using errcode = 'PT400', message = 'invalid_option',
+        detail = format('%s says by itself what it returns, and columns says it again.', target),
+        hint = 'Leave columns out.';
+    end if;
+    return chumbo.parse_columns(columns);
+  end if;
+
+  -- Declared outputs first, else the columns of the returned row type.
+  if v_has_outputs then
+    return (
+      select jsonb_agg(jsonb_build_object('name', v_proc.proargnames[i], 'type', v_proc.proallargtypes[i]::bigint) order by i)
+      from generate_subscripts(v_proc.proargmodes, 1) as i
+      where v_proc.proargmodes[i] in ('o', 'b', 't')
+    );
+  end if;
+  return (
+    select jsonb_agg(jsonb_build_object('name', a.attname, 'type', a.atttypid::bigint) order by a.attnum)
+    from pg_catalog.pg_attribute as a
+    where a.attrelid = v_relation and a.attnum > 0 and not a.attisdropped
+  );
+end;
+$function$;
+alter routine chumbo.result_columns(regprocedure,text) owner to postgres;
+comment on routine chumbo.result_columns(regprocedure,text) is 'The columns of what a function returns as [{name, type}], those declared beside it included; null for anything without columns. Raises invalid_option.';
+
+CREATE OR REPLACE FUNCTION chumbo.revoke_from_anon(target oid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_signature text := target::regprocedure::text;
+  v_grantees text;
+  v_is_named boolean;
+begin
+  select
+    string_agg(case a.grantee when 0 then 'public' else a.grantee::regrole::text end, ', ' order by a.grantee)
+      filter (where case when a.grantee = 0 then true else pg_has_role('anon', a.grantee, 'usage') end),
+    coalesce(bool_or(case when a.grantee = 0 then false else pg_has_role('authenticated', a.grantee, 'usage') end), false)
+  into v_grantees, v_is_named
+  from pg_catalog.pg_proc as p
+  cross join aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as a
+  where p.oid = target and a.privilege_type = 'EXECUTE';
+
+  -- Whoever is signed in keeps what he had through public.
+  return format('revoke execute on function %s from %s;', v_signature, v_grantees)
+    || case
+      when not v_is_named and has_function_privilege('authenticated', target, 'execute')
+        then format(' grant execute on function %s to authenticated;', v_signature)
+      else ''
+    end;
+end;
+$function$;
+alter routine chumbo.revoke_from_anon(oid) owner to postgres;
+comment on routine chumbo.revoke_from_anon(oid) is 'The statements that take a function away from anonymous visitors and from nobody else who is a caller.';
 
 CREATE OR REPLACE FUNCTION chumbo.revoke_scope(scope text, grantee text DEFAULT 'authenticated'::text, user_id uuid DEFAULT NULL::uuid, client_id text DEFAULT NULL::text, claim jsonb DEFAULT NULL::jsonb, effect text DEFAULT 'allow'::text)
  RETURNS integer
@@ -1824,6 +6037,36 @@ end;
 $function$;
 alter routine chumbo.revoke_scope(text,text,uuid,text,jsonb,text) owner to postgres;
 comment on routine chumbo.revoke_scope(text,text,uuid,text,jsonb,text) is 'Withdraws a grant from the next request on. Returns how many were withdrawn, 0 when there was none.';
+
+CREATE OR REPLACE FUNCTION chumbo.row_expression(columns jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_expression text;
+begin
+  if not exists (
+    select from jsonb_array_elements(columns) as c where chumbo.column_expression((c ->> 'type')::oid, 'v') <> 'to_jsonb(v)'
+  ) then
+    return 'to_jsonb(t)';
+  end if;
+  -- A call takes at most a hundred arguments, so fifty columns are one object.
+  select string_agg(format('jsonb_build_object(%s)', part.pairs), ' || ' order by part.number)
+  into v_expression
+  from (
+    select (c.place - 1) / 50 as number,
+      string_agg(format('%L, %s', c.entry ->> 'name',
+        chumbo.column_expression((c.entry ->> 'type')::oid, format('t.%I', c.entry ->> 'name'))), ', ' order by c.place) as pairs
+    from jsonb_array_elements(columns) with ordinality as c (entry, place)
+    group by (c.place - 1) / 50
+  ) as part;
+  return v_expression;
+end;
+$function$;
+alter routine chumbo.row_expression(jsonb) owner to postgres;
+comment on routine chumbo.row_expression(jsonb) is 'The SQL that turns a row t of these columns [{name, type}] into jsonb, every digit kept.';
 
 CREATE OR REPLACE FUNCTION chumbo.rows_changed()
  RETURNS bigint
@@ -1958,6 +6201,403 @@ AS $function$
 alter routine chumbo.run_as_authenticated(text,jsonb) owner to authenticated;
 comment on routine chumbo.run_as_authenticated(text,jsonb) is 'Runs one select with the rights of authenticated and no way to change the role. Definer by design: owned by authenticated, which lacks nothing and gains nothing; chumbo.run checks before each call that it is still what was installed.';
 
+CREATE OR REPLACE FUNCTION chumbo.scalar_schema(type_id oid, type_modifier integer)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select case
+    when type_id = 'int2'::regtype then '{"type": "integer", "minimum": -32768, "maximum": 32767}'::jsonb
+    when type_id = 'int4'::regtype then '{"type": "integer", "minimum": -2147483648, "maximum": 2147483647}'
+    -- Strings, because a JSON number of most readers is a double and holds 53 bits.
+    when type_id = 'int8'::regtype then '{"type": "string", "pattern": "^-?[0-9]{1,19}$"}'
+    when type_id = 'numeric'::regtype then '{"type": "string", "pattern": "^(-?[0-9]+([.][0-9]+)?|NaN|-?Infinity)$"}'
+    when type_id in ('float4'::regtype, 'float8'::regtype) then '{"type": "number"}'
+    when type_id = 'bool'::regtype then '{"type": "boolean"}'
+    when type_id = 'uuid'::regtype then '{"type": "string", "format": "uuid"}'
+    when type_id = 'date'::regtype then '{"type": "string", "format": "date"}'
+    when type_id = 'timestamptz'::regtype then '{"type": "string", "format": "date-time"}'
+    when type_id in ('json'::regtype, 'jsonb'::regtype) then '{}'
+    when type_id = 'bytea'::regtype then '{"type": "string", "pattern": "^\\\\x([0-9a-fA-F]{2})*$"}'
+    when type_id = 'varbit'::regtype or type_id = 'bit'::regtype and type_modifier < 0 then '{"type": "string", "pattern": "^[01]*$"}'
+    when type_id = 'bit'::regtype then jsonb_build_object('type', 'string', 'pattern', format('^[01]{%s}$', type_modifier))
+    -- The modifier of these counts four bytes of its own.
+    when type_id in ('varchar'::regtype, 'bpchar'::regtype) and type_modifier > 4
+      then jsonb_build_object('type', 'string', 'maxLength', type_modifier - 4)
+    else coalesce(
+      (select jsonb_build_object('type', 'string', 'enum', jsonb_agg(e.enumlabel order by e.enumsortorder))
+        from pg_catalog.pg_enum as e where e.enumtypid = type_id having count(*) > 0),
+      '{"type": "string"}')
+  end
+$function$;
+alter routine chumbo.scalar_schema(oid,integer) owner to postgres;
+comment on routine chumbo.scalar_schema(oid,integer) is 'The JSON Schema of a type that has no parts. int8 and numeric are strings of digits; whatever else has no form of its own is text.';
+grant execute on routine chumbo.scalar_schema(oid,integer) to chumbo_runtime;
+grant execute on routine chumbo.scalar_schema(oid,integer) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.schema_depth(schema jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return case
+    when jsonb_typeof(schema) = 'object' then coalesce((
+      select max(chumbo.schema_depth(child) + 1)
+      from (
+        select value from jsonb_each(case when jsonb_typeof(schema -> 'properties') = 'object' then schema -> 'properties' else '{}' end)
+        union all
+        select schema -> 'items' where jsonb_typeof(schema -> 'items') = 'object'
+        union all
+        select schema -> 'additionalProperties' where jsonb_typeof(schema -> 'additionalProperties') = 'object'
+      ) as nested (child)
+    ), 0)
+    else 0
+  end;
+end;
+$function$;
+alter routine chumbo.schema_depth(jsonb) owner to postgres;
+comment on routine chumbo.schema_depth(jsonb) is 'How deep objects and arrays of a schema nest: 1 for plain properties.';
+
+CREATE OR REPLACE FUNCTION chumbo.schema_texts(schema jsonb)
+ RETURNS TABLE(place text, content text)
+ LANGUAGE plpgsql
+ IMMUTABLE ROWS 20
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+  select p.key || ' description', p.value ->> 'description'
+  from jsonb_each(case when jsonb_typeof(schema -> 'properties') = 'object' then schema -> 'properties' else '{}' end) as p
+  where p.value ? 'description'
+  union all
+  -- Whatever else is said in it: labels, titles, defaults, names, at any depth.
+  select 'schema', t #>> '{}' from jsonb_path_query(schema, 'strict $.** ? (@.type() == "string")') as t
+  union all
+  select 'schema', t #>> '{}' from jsonb_path_query(schema, 'strict $.** ? (@.type() == "object").keyvalue().key') as t;
+end;
+$function$;
+alter routine chumbo.schema_texts(jsonb) owner to postgres;
+comment on routine chumbo.schema_texts(jsonb) is 'Every text in a schema and where it stands; descriptions of parameters by name.';
+
+CREATE OR REPLACE FUNCTION chumbo.seal_cursor(tool chumbo.capabilities, key_text bytea, arguments jsonb, request jsonb)
+ RETURNS bytea
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return substr(sha256(convert_to(jsonb_build_array(
+    tool.server_id, tool.name, tool.target, tool.cursor_key, request ->> 'subject', request ->> 'client_id',
+    arguments - array['limit', 'cursor'])::text, 'UTF8') || '\x00'::bytea || key_text), 1, 16);
+end;
+$function$;
+alter routine chumbo.seal_cursor(chumbo.capabilities,bytea,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.seal_cursor(chumbo.capabilities,bytea,jsonb,jsonb) is 'The sixteen bytes by which a cursor belongs to one tool, one caller and one set of filters.';
+grant execute on routine chumbo.seal_cursor(chumbo.capabilities,bytea,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.seal_cursor(chumbo.capabilities,bytea,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.search_fold(value text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  -- Nobody chooses a tool by what stands behind this, and a field without an end must not make an index without one.
+  v_text text := left(value, 10000);
+  v_is_ascii boolean := octet_length(v_text) = length(v_text);
+begin
+  if not v_is_ascii then
+    -- Compatibility forms (full width, ligatures) become plain, accents and vowel points go, what is left is composed again.
+    v_text := normalize(regexp_replace(normalize(v_text, nfkd), '[\u0300-\u036f\u0591-\u05c7\u064b-\u065f]', '', 'g'), nfc);
+  end if;
+
+  -- createInvoice, HTTPServer, oauth2; the s of a plural such as URLs is no word.
+  v_text := regexp_replace(v_text collate "und-x-icu", '([[:lower:]])([[:upper:]])', '\1-\2', 'g');
+  v_text := regexp_replace(v_text collate "und-x-icu", '([[:upper:]])([[:upper:]](?!s(?![[:lower:]]))[[:lower:]])', '\1-\2', 'g');
+  v_text := regexp_replace(v_text collate "und-x-icu", '([[:alpha:]])([[:digit:]])', '\1-\2', 'g');
+  v_text := regexp_replace(v_text collate "und-x-icu", '([[:digit:]])([[:alpha:]])', '\1-\2', 'g');
+  v_text := lower(v_text collate "und-x-icu");
+
+  if not v_is_ascii then
+    v_text := translate(
+      replace(replace(replace(replace(v_text, 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th'), 'øđłħŧðıς', 'odlhtdiσ');
+    -- Between Han or kana and anything else there is a border, though nothing marks it.
+    v_text := regexp_replace(v_text, '([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])(?=[^\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])', '\1-', 'g');
+    v_text := regexp_replace(v_text, '([^\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])(?=[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])', '\1-', 'g');
+  end if;
+
+  -- The vowel signs of Indic and neighbouring scripts are no letters to a regular expression, and part of their word all the same.
+  return regexp_replace(
+    regexp_replace(v_text collate "und-x-icu", '[^[:alnum:]\u0900-\u0963\u0966-\u109f\u1780-\u17ff_-]+', ' ', 'g'), '[_-]+', '-', 'g');
+end;
+$function$;
+alter routine chumbo.search_fold(text) owner to postgres;
+comment on routine chumbo.search_fold(text) is 'Text without case, accents and punctuation: words are parted by spaces, the parts of a compound such as createInvoice or board_add by -.';
+grant execute on routine chumbo.search_fold(text) to chumbo_runtime;
+grant execute on routine chumbo.search_fold(text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.search_function_words()
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  -- Folded, and whole: what is left of it's and don't when the apostrophe parts them as well.
+  return string_to_array(
+    -- English.
+    'a about all also am an and another any anybody anyone anything are as at be because been being both but by can could d did do does doing '
+    'don during each either else etc every everybody everyone everything few for from had has have having he hello her here hers hi him his '
+    'how i if in into is isn it its itself just let ll m many may maybe me might mine more most much must my myself neither no nor not now of '
+    'off ok okay on one ones only or other others our ours out over own please re s shall she should so some somebody someone something such t '
+    'than thank thanks that the their theirs them themselves then there these they thing things this those through to too under until up upon '
+    'us ve very want wanted wants was wasn we were what whatever when where whether which while who whom whose why will with within without '
+    'would yes yet you your yours '
+    -- Spanish.
+    'aca ahi al algo alguien algun alguna algunas alguno algunos alla alli ambos ante antes aquel aquella aquellas aquello aquellos aqui asi '
+    'aun aunque bien cada casi como con contra cual cuales cualquier cuando cuanta cuantas cuanto cuantos de del desde donde el ella ellas '
+    'ello ellos en entre eran eres es esa esas ese eso esos esta estaba estamos estan estar estas este esto estos estoy favor fue fueron '
+    'fui gracias ha haber habia han has hasta hay he hemos hola hoy la las le les lo los luego mas me mi mia mias mio mios mis misma mismo '
+    'mucha muchas mucho muchos muy nada nadie ni ningun ninguna ninguno no nos nosotros nuestra nuestras nuestro nuestros nunca o otra '
+    'otras otro otros para pero poca poco por porque puede puedo pues que quiero quien quienes quisiera se si sido siempre sobre '
+    'solo somos soy su sus suya suyo tal tambien tampoco tan tanto te tener tengo ti tiene tienen todo todos tu tus tuya tuyo un una unas '
+    'uno unos usted ustedes va vamos vez voy y ya yo', ' ');
+end;
+$function$;
+alter routine chumbo.search_function_words() owner to postgres;
+comment on routine chumbo.search_function_words() is 'English and Spanish words that say nothing of what is looked for, none of which is another kind of word in the other language.';
+grant execute on routine chumbo.search_function_words() to chumbo_runtime;
+grant execute on routine chumbo.search_function_words() to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.search_query(server_id bigint, query text, OUT terms text[], OUT telling integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_words text[] := (array_remove(string_to_array(chumbo.search_fold(left(query, 1000)), ' '), ''))[1:64];
+  v_known jsonb;
+  v_phrase text;
+  v_text text := '';
+  v_at integer := 1;
+begin
+  -- Every row of one to three neighbouring words, asked for at once.
+  select coalesce(jsonb_object_agg(s.phrase, s.meaning), '{}')
+  into v_known
+  from chumbo.search_synonyms as s
+  where s.server_id = search_query.server_id
+    and s.phrase in (
+      select translate(array_to_string(v_words[i:i + n], ' '), '-', ' ')
+      from generate_series(1, cardinality(v_words)) as i
+      cross join generate_series(0, 2) as n
+    );
+  -- The longest phrase from the left goes first.
+  while v_at <= cardinality(v_words) loop
+    for v_length in reverse least(3, cardinality(v_words) - v_at + 1)..1 loop
+      v_phrase := translate(array_to_string(v_words[v_at:v_at + v_length - 1], ' '), '-', ' ');
+      if v_known ? v_phrase or v_length = 1 then
+        v_text := v_text || ' ' || coalesce(v_known ->> v_phrase, v_words[v_at]);
+        v_at := v_at + v_length;
+        exit;
+      end if;
+    end loop;
+  end loop;
+
+  if btrim(v_text) = '' then
+    v_text := array_to_string(v_words, ' ');
+  end if;
+  terms := chumbo.search_words(v_text, false);
+  terms := array(select term from unnest(terms) with ordinality as t (term, place) group by term order by min(place) limit 32);
+  telling := cardinality(terms);
+  terms := (terms || array(select distinct term from unnest(chumbo.search_words(v_text)) as term where not term = any (terms) order by term))[1:32];
+  if telling = 0 then
+    telling := cardinality(terms);
+  end if;
+end;
+$function$;
+alter routine chumbo.search_query(bigint,text) owner to postgres;
+comment on routine chumbo.search_query(bigint,text) is 'The terms a query asks for, synonyms taken in. The first ones, as many as telling, can find a tool; the function words behind them only help to rank it, unless there is nothing else. The first 1000 characters, 64 words and 32 terms count.';
+grant execute on routine chumbo.search_query(bigint,text) to chumbo_runtime;
+grant execute on routine chumbo.search_query(bigint,text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.search_ranked(server_id bigint, scopes text[], query text, most integer DEFAULT 5)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_query record := chumbo.search_query(search_ranked.server_id, query);
+  v_audiences integer[] := array(
+    select a.id from chumbo.search_audiences as a where a.server_id = search_ranked.server_id and a.scopes <@ search_ranked.scopes);
+  -- Quoted or not: what stands around a name is no part of it.
+  v_name text := regexp_replace(left(query, 200) collate "C", '^[^A-Za-z0-9_-]+|[^A-Za-z0-9_-]+$', '', 'g');
+  v_weights double precision[];
+  v_take integer := most;
+  v_best bigint[];
+  v_id bigint;
+  v_found bigint[] := '{}';
+begin
+  -- How rare a term is among what this caller may see: nothing about the rest shows in the order of an answer. Of the terms that
+  -- most tools have, those that would make a search of a huge catalog long say the least, and are left out: a null weight.
+  v_weights := array(
+    select case
+      when sum(f.tools) over (order by f.tools, t.place) <= 20000 or row_number() over (order by f.tools, t.place) = 1
+        then ln(1 + (n.tools - f.tools + 0.5) / (f.tools + 0.5))
+    end
+    from (select count(*)::double precision as tools from chumbo.search_documents as d where d.audience_id = any (v_audiences)) as n
+    cross join unnest(v_query.terms) with ordinality as t (term, place)
+    cross join lateral (
+      select count(*)::double precision as tools from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences)
+    ) as f
+    order by t.place
+  );
+
+  v_best := array(
+    select d.capability_id from chumbo.search_documents as d where d.name = v_name and d.audience_id = any (v_audiences));
+  loop
+    v_best := v_best || array(
+      select p.capability_id
+      from unnest(v_query.terms, v_weights) with ordinality as t (term, weight, place)
+      cross join lateral (
+        select p.capability_id, p.impact from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences)
+      ) as p
+      where t.weight is not null
+      group by p.capability_id
+      having min(t.place) <= v_query.telling
+      -- By age where the words decide nothing: their names would have to be fetched for all of thousands of equals.
+      order by sum(p.impact * t.weight) desc, p.capability_id
+      limit v_take
+    );
+    -- Looked at one by one, as far as it takes: a tool whose function is gone cannot run, so it is not offered.
+    foreach v_id in array v_best loop
+      if not v_id = any (v_found) and exists (
+        select
+        from chumbo.capabilities as c
+        where c.id = v_id and (c.handler <> 'sql' or chumbo.find_target(c.target_name, c.target) is not null)
+      ) then
+        v_found := v_found || v_id;
+      end if;
+      exit when cardinality(v_found) = most;
+    end loop;
+    -- Fewer than were asked for are all there are.
+    exit when cardinality(v_found) = most or cardinality(v_best) < v_take;
+    v_take := v_take * 20;
+    v_best := v_found;
+  end loop;
+  return v_found;
+end;
+$function$;
+alter routine chumbo.search_ranked(bigint,text[],text,integer) owner to postgres;
+comment on routine chumbo.search_ranked(bigint,text[],text,integer) is 'The tools these scopes may use that a query finds, best first by BM25, then in the order of their registration; the one of exactly that name before all others.';
+grant execute on routine chumbo.search_ranked(bigint,text[],text,integer) to chumbo_runtime;
+grant execute on routine chumbo.search_ranked(bigint,text[],text,integer) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.search_stem(folded text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return regexp_replace(regexp_replace(regexp_replace(folded collate "C",
+    '([^ -][^ sui-]|[^ s-]i)s\M', '\1', 'g'), '([^ -][^ -])ie\M', '\1y', 'g'), '(ch|sh|ss|x|z)e\M', '\1', 'g');
+end;
+$function$;
+alter routine chumbo.search_stem(text) owner to postgres;
+comment on routine chumbo.search_stem(text) is 'Folded text whose words have lost the s of an English plural.';
+grant execute on routine chumbo.search_stem(text) to chumbo_runtime;
+grant execute on routine chumbo.search_stem(text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.search_words(folded text, with_function_words boolean DEFAULT true)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_text text := case when with_function_words then folded else array_to_string(array(
+    select word from string_to_table(folded, ' ') as word where not word = any (chumbo.search_function_words())), ' ') end;
+  v_words text[];
+begin
+  -- No word anybody asks for is longer, and the index must take every one.
+  v_text := regexp_replace(chumbo.search_stem(v_text), '([^ -]{64})[^ -]+', '\1', 'g');
+  v_words := array_remove(string_to_array(translate(v_text, '-', ' '), ' '), '');
+  if octet_length(v_text) > length(v_text) then
+    -- Han and kana part no words: two neighbours stand for one.
+    v_words := array(
+      select unnest(case
+        when word ~ '^[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{3}' then array(select substr(word, i, 2) from generate_series(1, length(word) - 1) as i)
+        else array[word]
+      end)
+      from unnest(v_words) as word
+    );
+  end if;
+  -- A compound is found by its parts and, written as one, by the whole.
+  return v_words || array(select left(replace(m[1], '-', ''), 64) from regexp_matches(v_text, '([^ -]+(?:-[^ -]+)+)', 'g') as m);
+end;
+$function$;
+alter routine chumbo.search_words(text,boolean) owner to postgres;
+comment on routine chumbo.search_words(text,boolean) is 'The terms of a folded text, each as often as it stands there.';
+grant execute on routine chumbo.search_words(text,boolean) to chumbo_runtime;
+grant execute on routine chumbo.search_words(text,boolean) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.select_statement(server_id bigint, request jsonb, arguments jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_table record := chumbo.require_table(server_id, request, arguments ->> 'table');
+  v_usable jsonb;
+  v_names text[];
+  v_limit integer;
+  v_offset integer;
+  v_columns text;
+  v_row text;
+begin
+  select jsonb_agg(to_jsonb(c)) into v_usable
+  from chumbo.usable_columns(v_table.entry, v_table.relation, request ->> 'role') as c;
+  v_names := chumbo.read_columns(arguments, v_usable);
+  v_limit := chumbo.read_count(arguments, 'limit', (v_table.entry).default_limit, 1, (v_table.entry).max_limit);
+  v_offset := chumbo.read_count(arguments, 'offset', 0, 0, 1000000);
+
+  -- In parts of forty columns, joined, because a call takes at most a hundred arguments.
+  select string_agg(part.columns, ', ' order by part.number), string_agg(part.row, ' || ' order by part.number)
+  into v_columns, v_row
+  from (
+    select (chosen.position - 1) / 40 as number,
+      string_agg(format('t.%I', chosen.name), ', ' order by chosen.position) as columns,
+      format('jsonb_build_object(%s)', string_agg(
+        format('%L, %s', chosen.name, chumbo.json_expression((c ->> 'type_id')::oid, format('t.%I', chosen.name))), ', '
+        order by chosen.position)) as row
+    from unnest(v_names) with ordinality as chosen (name, position)
+    join jsonb_array_elements(v_usable) as c on c ->> 'name' = chosen.name
+    group by (chosen.position - 1) / 40
+  ) as part;
+
+  -- One row more than the limit tells that there are more.
+  return format(
+    'select jsonb_build_object(''count'', least(count(*), %1$s), ''value'', jsonb_build_object('
+    '''rows'', coalesce(jsonb_agg(%2$s), ''[]'') - %1$s, ''row_count'', least(count(*), %1$s), ''limit'', %1$s, ''offset'', %3$s, '
+    '''truncated'', count(*) > %1$s)) from (select %4$s from %5$I.%6$I as t%7$s%8$s limit %9$s offset %3$s) as t',
+    v_limit, v_row, v_offset, v_columns, (v_table.entry).table_schema, (v_table.entry).table_name,
+    chumbo.read_filters(arguments, v_usable),
+    chumbo.read_order(arguments, v_usable, chumbo.table_key(v_table.entry, v_table.relation, request ->> 'role')),
+    v_limit + 1);
+end;
+$function$;
+alter routine chumbo.select_statement(bigint,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.select_statement(bigint,jsonb,jsonb) is 'The select that answers select_rows; it takes the arguments of the call as $1. Raises object_not_allowed, column_not_allowed, columns_required, duplicate_columns, operator_not_allowed, invalid_filter_value, limit_exceeded, invalid_arguments.';
+grant execute on routine chumbo.select_statement(bigint,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.select_statement(bigint,jsonb,jsonb) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.server_facts(entry chumbo.servers, request jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1975,7 +6615,7 @@ begin
         ) #>> '{}', v_instructions)
       from pg_catalog.pg_proc as p
       join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-      where p.proname = (parse_ident(split_part(entry.instructions_target, '(', 1)))[2] and p.oid::regprocedure::text = entry.instructions_target;
+      where p.proname = (parse_ident(entry.instructions_target, false))[2] and p.oid::regprocedure::text = entry.instructions_target;
     exception
       when others or query_canceled or assert_failure then
         raise log 'chumbo: the instructions of server % failed with SQLSTATE %', entry.slug, sqlstate;
@@ -2014,6 +6654,69 @@ end;
 $function$;
 alter routine chumbo.server_id(text) owner to postgres;
 comment on routine chumbo.server_id(text) is 'The id of a server. Raises unknown_server.';
+
+CREATE OR REPLACE FUNCTION chumbo.set_completion(name text, argument text, target text, kind text DEFAULT 'prompt'::text, server text DEFAULT 'default'::text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_server_id bigint := chumbo.server_id(set_completion.server);
+  v_row chumbo.capabilities;
+  v_target regprocedure;
+  v_proc pg_catalog.pg_proc;
+  v_run jsonb;
+begin
+  select c.* into v_row
+  from chumbo.capabilities as c
+  where c.server_id = v_server_id and c.kind = set_completion.kind and c.name = set_completion.name and c.handler <> 'typescript'
+  for update;
+  if not found then
+    raise exception using errcode = 'PT404', message = 'unknown_capability',
+      detail = format('The server %L has no %s named %L in SQL.', set_completion.server, set_completion.kind, set_completion.name),
+      hint = 'Register it first; kind is prompt or resource_template.';
+  end if;
+  if not coalesce(
+    case v_row.kind
+      when 'prompt' then v_row.input_schema -> 'properties' ? set_completion.argument
+      when 'resource_template' then set_completion.argument = any (v_row.uri_variables || v_row.uri_query)
+    end, false)
+  then
+    raise exception using errcode = 'PT400', message = 'invalid_option',
+      detail = format('The %s %s has no argument %L.', v_row.kind, v_row.name, set_completion.argument),
+      hint = 'Name an argument of a prompt, or a variable of a resource template.';
+  end if;
+
+  if set_completion.target is not null then
+    v_target := chumbo.resolve_target(set_completion.target);
+    perform chumbo.require_target(v_target);
+    select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = v_target;
+    if not v_proc.proretset or (select count(*) from chumbo.output_columns(v_target)) > 1
+      or v_proc.pronargs not between 1 and 2 or v_proc.proargtypes[0] <> 'text'::regtype
+      or v_proc.pronargs = 2 and v_proc.proargtypes[1] <> 'jsonb'::regtype
+    then
+      raise exception using errcode = 'PT400', message = 'unsupported_target',
+        detail = format('%s does not complete an argument.', v_target),
+        hint = 'It takes the text typed so far, may take the other arguments as jsonb, and returns setof text.';
+    end if;
+    perform chumbo.warn_of_target(v_target, false);
+    v_run := chumbo.borrow(v_target,
+      (select jsonb_agg(p - 'schema') from jsonb_array_elements(chumbo.describe_parameters(v_target)) as p),
+      -- One more than a total is worth telling.
+      'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(left(t.value::text, 1000) order by t.place) filter (where t.place <= 100), ''[]'')) '
+      'from (select t.value, row_number() over () as place from %s as t(value) where t.value is not null limit 1001) as t');
+  end if;
+
+  update chumbo.capabilities as c
+  set completions = nullif(
+      coalesce(c.completions, '{}') - set_completion.argument
+        || case when v_run is null then '{}' else jsonb_build_object(set_completion.argument, v_run) end, '{}'),
+    updated_at = now()
+  where c.id = v_row.id;
+end;
+$function$;
+alter routine chumbo.set_completion(text,text,text,text,text) owner to postgres;
+comment on routine chumbo.set_completion(text,text,text,text,text) is 'Lets a function (text [, jsonb]) returns setof text complete an argument of a prompt, or a variable of a template with kind => ''resource_template'', under the caller''s rights; null ends it. Raises unknown_capability, invalid_option, unknown_target, ambiguous_target, unsupported_target, unknown_server.';
 
 CREATE OR REPLACE FUNCTION chumbo.set_enabled(name text, server text, kind text, is_enabled boolean)
  RETURNS boolean
@@ -2079,6 +6782,66 @@ $function$;
 alter routine chumbo.set_rate_limit(text,text,text,text,integer,integer,integer,text) owner to postgres;
 comment on routine chumbo.set_rate_limit(text,text,text,text,integer,integer,integer,text) is 'Creates or changes the limit of this name from the next call on and returns it. What was counted so far stays counted. Raises invalid_option, unknown_server.';
 
+CREATE OR REPLACE FUNCTION chumbo.set_synonyms(entries jsonb, server text DEFAULT 'default'::text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_server_id bigint := chumbo.server_id(set_synonyms.server);
+  v_entry record;
+  v_removed integer;
+  v_written integer;
+begin
+  if jsonb_typeof(entries) is distinct from 'object' then
+    raise exception using errcode = 'PT400', message = 'invalid_synonyms',
+      detail = 'Synonyms are an object: what is asked, and the words of the catalog it stands for.',
+      hint = 'For example {"deuda": "debt", "fecha de corte": "cutoff date"}.';
+  end if;
+  for v_entry in
+    select e.key, e.value, btrim(translate(chumbo.search_fold(e.key), '-', ' ')) as phrase
+    from jsonb_each(set_synonyms.entries) as e
+  loop
+    if v_entry.phrase !~ '^[^ ]+( [^ ]+){0,2}$'
+      or jsonb_typeof(v_entry.value) not in ('string', 'array', 'null')
+      or jsonb_path_exists(v_entry.value, 'strict $[*] ? (@.type() != "string")', silent => true) and jsonb_typeof(v_entry.value) = 'array'
+    then
+      raise exception using errcode = 'PT400', message = 'invalid_synonyms',
+        detail = format('The entry %L is no synonym.', v_entry.key),
+        hint = 'One to three words stand for a text, for a list of texts, or for null, which forgets them.';
+    end if;
+  end loop;
+
+  with given as (
+    -- Two spellings that fold alike are one phrase; the last one in the order of their keys counts.
+    select distinct on (phrase) btrim(translate(chumbo.search_fold(e.key), '-', ' ')) as phrase, e.value
+    from jsonb_each(set_synonyms.entries) as e
+    order by phrase, e.key desc
+  ), removed as (
+    delete from chumbo.search_synonyms as s
+    using given as g
+    where s.server_id = v_server_id and s.phrase = g.phrase and g.value = 'null'
+    returning s.phrase
+  ), written as (
+    insert into chumbo.search_synonyms as s (server_id, phrase, meaning)
+    select v_server_id, g.phrase, btrim(chumbo.search_fold(case jsonb_typeof(g.value)
+        when 'array' then (select coalesce(string_agg(word, ' '), '') from jsonb_array_elements_text(g.value) as word)
+        else g.value #>> '{}'
+      end))
+    from given as g
+    where g.value <> 'null'
+    on conflict on constraint search_synonyms_pkey do update
+    set meaning = excluded.meaning
+    where s.meaning <> excluded.meaning
+    returning s.phrase
+  )
+  select (select count(*) from removed), (select count(*) from written) into v_removed, v_written;
+  return v_removed + v_written;
+end;
+$function$;
+alter routine chumbo.set_synonyms(jsonb,text) owner to postgres;
+comment on routine chumbo.set_synonyms(jsonb,text) is 'Teaches a server what words of a query stand for: {phrase: words or a list of them}. Empty words drop the phrase from queries, null forgets it. What is not named stays. Returns how many changed; repeating it changes nothing. Raises invalid_synonyms, unknown_server.';
+
 CREATE OR REPLACE FUNCTION chumbo.settle_key(server_id bigint, capability text, request jsonb, outcome text, result text, receipt_id uuid, is_whole boolean)
  RETURNS void
  LANGUAGE plpgsql
@@ -2110,7 +6873,7 @@ comment on routine chumbo.settle_key(bigint,text,jsonb,text,text,uuid,boolean) i
 grant execute on routine chumbo.settle_key(bigint,text,jsonb,text,text,uuid,boolean) to chumbo_runtime;
 grant execute on routine chumbo.settle_key(bigint,text,jsonb,text,text,uuid,boolean) to service_role;
 
-CREATE OR REPLACE FUNCTION chumbo.shape_result(tool chumbo.capabilities, answer jsonb, arguments jsonb, request jsonb, OUT result text, OUT is_whole boolean, OUT row_count integer, OUT truncated boolean)
+CREATE OR REPLACE FUNCTION chumbo.shape_result(tool chumbo.capabilities, answer jsonb, arguments jsonb, request jsonb, OUT result text, OUT is_whole boolean, OUT row_count integer, OUT truncated boolean, OUT error jsonb)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
@@ -2118,24 +6881,74 @@ CREATE OR REPLACE FUNCTION chumbo.shape_result(tool chumbo.capabilities, answer 
 AS $function$
 declare
   v_value jsonb := answer -> 'value';
+  v_text text;
 begin
-  is_whole := false;
+  if tool.result_mode = 'collection' then
+    is_whole := true;
+    select p.result, p.row_count, p.truncated, p.error
+    into result, row_count, truncated, error
+    from chumbo.collection_page(tool, answer, arguments, request) as p;
+    return;
+  end if;
+
   row_count := case when tool.result_shape <> 'void' then (answer ->> 'count')::integer end;
-  truncated := tool.result_shape = 'rows' and row_count > tool.row_cap;
+  -- A query may know better than the cap whether it left something out.
+  truncated := coalesce((answer ->> 'truncated')::boolean, tool.result_shape = 'rows' and row_count > tool.row_cap);
+  is_whole := truncated or tool.result_mode <> 'structured';
   if tool.result_shape = 'rows' then
     row_count := least(row_count, tool.row_cap);
-    v_value := jsonb_build_object('rows', case when truncated then v_value - tool.row_cap else v_value end)
-      || case when truncated then '{"truncated": true}'::jsonb else '{}' end;
-  elsif tool.result_shape in ('scalar', 'void') or jsonb_typeof(v_value) <> 'object' then
-    v_value := jsonb_build_object('result', v_value);
   end if;
-  result := v_value::text;
+
+  -- What was rendered has its shape already, for the text was written from it.
+  if not answer ? 'text' and tool.result_mode <> 'mcp' then
+    if tool.result_shape = 'rows' then
+      v_value := jsonb_build_object('rows', case when truncated then v_value - row_count else v_value end)
+        || case when truncated then '{"truncated": true}'::jsonb else '{}' end;
+    elsif tool.result_shape in ('scalar', 'void') or jsonb_typeof(v_value) <> 'object' then
+      v_value := jsonb_build_object('result', v_value);
+    end if;
+  end if;
+
+  if not is_whole or tool.result_mode = 'mcp' then
+    result := v_value::text;
+    return;
+  end if;
+  v_text := case
+    when answer ? 'text' then coalesce(answer ->> 'text', '')
+    when tool.result_mode = 'text' then coalesce(v_value ->> 'result', '')
+    else v_value::text
+  end;
+  -- The note is part of the kept result, so that a replay is the same to the byte whatever the cap is by then.
+  result := (jsonb_build_object('content', jsonb_build_array(jsonb_build_object('type', 'text', 'text', v_text))
+      || case when truncated then jsonb_build_array(jsonb_build_object('type', 'text',
+          'text', format('Cut after %s rows; narrow the request to see others.', row_count))) else '[]' end)
+    || case when tool.result_mode = 'text' then '{}' else jsonb_build_object('structuredContent', v_value) end)::text;
 end;
 $function$;
 alter routine chumbo.shape_result(chumbo.capabilities,jsonb,jsonb,jsonb) owner to postgres;
-comment on routine chumbo.shape_result(chumbo.capabilities,jsonb,jsonb,jsonb) is 'The answer of a tool as JSON text; is_whole when it is a complete result of the protocol and not its structured content alone.';
+comment on routine chumbo.shape_result(chumbo.capabilities,jsonb,jsonb,jsonb) is 'The answer of a tool as JSON text; is_whole when it is a complete result of the protocol and not its structured content alone. error in place of a result that could not be made: {code, message, hint, next_cursor, next_call}.';
 grant execute on routine chumbo.shape_result(chumbo.capabilities,jsonb,jsonb,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.shape_result(chumbo.capabilities,jsonb,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.shim_problem(role text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_detail text;
+begin
+  perform chumbo.require_shim(role);
+  return null;
+exception
+  when sqlstate 'PT500' then
+    get stacked diagnostics v_detail = pg_exception_detail;
+    return v_detail;
+end;
+$function$;
+alter routine chumbo.shim_problem(text) owner to postgres;
+comment on routine chumbo.shim_problem(text) is 'What require_shim says against the confining function of a role; null when it is as installed.';
 
 CREATE OR REPLACE FUNCTION chumbo.sign_in_is_live(user_id uuid, session_id uuid, client_id uuid)
  RETURNS boolean
@@ -2179,6 +6992,88 @@ alter routine chumbo.sign_in_is_live(uuid,uuid,uuid) owner to postgres;
 comment on routine chumbo.sign_in_is_live(uuid,uuid,uuid) is 'Whether the user exists unbanned, the session belongs to him and lives, and the OAuth client still holds his consent.';
 grant execute on routine chumbo.sign_in_is_live(uuid,uuid,uuid) to chumbo_runtime;
 grant execute on routine chumbo.sign_in_is_live(uuid,uuid,uuid) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.split_conditions(expression text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_text text := btrim(expression);
+  v_parts text[];
+  v_depth integer;
+  v_quote text;
+  v_start integer;
+  v_is_wrapped boolean;
+  v_char text;
+begin
+  if length(v_text) > 10000 then
+    return array[v_text];
+  end if;
+  loop
+    v_parts := '{}';
+    v_depth := 0;
+    v_quote := '';
+    v_start := 1;
+    v_is_wrapped := v_text like '(%';
+    for i in 1 .. length(v_text) loop
+      v_char := substr(v_text, i, 1);
+      if v_quote <> '' then
+        -- A doubled quote ends the literal and opens it again, which comes to the same.
+        v_quote := case v_char when v_quote then '' else v_quote end;
+      elsif v_char in ('''', '"') then
+        v_quote := v_char;
+      elsif v_char = '(' then
+        v_depth := v_depth + 1;
+      elsif v_char = ')' then
+        v_depth := v_depth - 1;
+        v_is_wrapped := v_is_wrapped and (v_depth > 0 or i = length(v_text));
+      elsif v_depth = 0 and substr(v_text, i, 5) = ' AND ' then
+        v_parts := v_parts || substr(v_text, v_start, i - v_start);
+        v_start := i + 5;
+      end if;
+    end loop;
+    exit when v_parts <> '{}' or not v_is_wrapped;
+    v_text := btrim(substr(v_text, 2, length(v_text) - 2));
+  end loop;
+
+  if v_parts <> '{}' then
+    return array(
+      select condition
+      from unnest(v_parts || substr(v_text, v_start)) as part
+      cross join unnest(chumbo.split_conditions(part)) as condition
+    );
+  end if;
+  -- A check lets null pass by itself, so saying it changes nothing.
+  if v_text like '(VALUE IS NULL) OR (%' then
+    return chumbo.split_conditions(substr(v_text, length('(VALUE IS NULL) OR ') + 1));
+  end if;
+  return array[v_text];
+end;
+$function$;
+alter routine chumbo.split_conditions(text) owner to postgres;
+comment on routine chumbo.split_conditions(text) is 'The conditions that an expression of Postgres joins with AND, without their parentheses.';
+
+CREATE OR REPLACE FUNCTION chumbo.strip_source(source text, keep_strings boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  -- One pass, so that a quote in a comment or a dash in a string opens nothing. The last quantifier makes every branch as
+  -- short as it can be. Groups: a quoted name, which stays; a string; the tag of a dollar quote.
+  return regexp_replace(
+    source,
+    '(?:("[^"]*")|(\m[eE]''(?:[^''\\]|\\.)*''|''[^'']*''|\$([A-Za-z_][A-Za-z_0-9]*|)\$.*?\$\3\$)|-{2}[^\n]*(?:\n|$)|/\*.*?\*/){1,1}?',
+    case when keep_strings then ' \1\2 ' else ' \1 ' end,
+    'g'
+  );
+end;
+$function$;
+alter routine chumbo.strip_source(text,boolean) owner to postgres;
+comment on routine chumbo.strip_source(text,boolean) is 'The text of a body without its comments and, unless they are kept, its strings.';
 
 CREATE OR REPLACE FUNCTION chumbo.sync_capabilities(manifest jsonb, server text DEFAULT 'default'::text)
  RETURNS jsonb
@@ -2254,6 +7149,129 @@ $function$;
 alter routine chumbo.sync_capabilities(jsonb,text) owner to postgres;
 comment on routine chumbo.sync_capabilities(jsonb,text) is 'Makes the code-handled rows of a server equal to a manifest and returns {kept, removed}. Repeating it changes nothing. Raises invalid_manifest, capability_exists, reserved_name, unknown_scope, unknown_server.';
 
+CREATE OR REPLACE FUNCTION chumbo.table_fault(relation oid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_class pg_catalog.pg_class;
+  v_schema text;
+  v_beneath record;
+begin
+  select c.* into v_class from pg_catalog.pg_class as c where c.oid = relation;
+  if not found then
+    return jsonb_build_object('code', 'unknown_table', 'message', 'There is no such table or view.',
+      'hint', 'Write schema.name of a table or view that exists.');
+  end if;
+  select n.nspname into v_schema from pg_catalog.pg_namespace as n where n.oid = v_class.relnamespace;
+
+  if v_schema like 'pg\_%' or v_schema in ('information_schema', 'chumbo', 'auth', 'vault', 'supabase_migrations') then
+    return jsonb_build_object('code', 'unsupported_table',
+      'message', format('%s belongs to the platform: nothing in the schema %I can be offered.', relation::regclass, v_schema),
+      'hint', 'Offer a view of your own, with security_invoker, over what your users may know.');
+  end if;
+  if v_class.relkind not in ('r', 'p', 'v') then
+    return jsonb_build_object('code', 'unsupported_table',
+      'message', format('%s is %s, so no policy of a table decides who reads which row.', relation::regclass, case v_class.relkind
+        when 'm' then 'a materialized view' when 'f' then 'a foreign table' else 'neither a table nor a view' end),
+      'hint', 'Offer the tables it is made from, or a view of them with security_invoker.');
+  end if;
+
+  if v_class.relkind = 'v' then
+    for v_beneath in
+      select c.oid::regclass as relation, c.relkind
+      from chumbo.relations_beneath(table_fault.relation) as b (oid)
+      join pg_catalog.pg_class as c on c.oid = b.oid
+      where c.relkind = 'm' or c.relkind = 'v' and not coalesce((
+        select o.option_value::boolean from pg_catalog.pg_options_to_table(c.reloptions) as o where o.option_name = 'security_invoker'
+      ), false)
+      order by c.oid = table_fault.relation desc, c.oid
+    loop
+      return jsonb_build_object('code', 'unsafe_view',
+        'message', case v_beneath.relkind
+          when 'm' then format('%s reads the materialized view %s, which holds the rows of its owner for everybody.', relation::regclass, v_beneath.relation)
+          else format('The view %s reads with the rights of its owner, so row security does not see the caller.', v_beneath.relation) end,
+        'hint', case v_beneath.relkind
+          when 'm' then format('Take %s out of %s.', v_beneath.relation, relation::regclass)
+          else format('Run alter view %s set (security_invoker = true);', v_beneath.relation) end);
+    end loop;
+  end if;
+  return null;
+end;
+$function$;
+alter routine chumbo.table_fault(oid) owner to postgres;
+comment on routine chumbo.table_fault(oid) is 'Why a relation must not be offered, as {code, message, hint}: unknown_table, unsupported_table, unsafe_view. Null when it may.';
+grant execute on routine chumbo.table_fault(oid) to chumbo_runtime;
+grant execute on routine chumbo.table_fault(oid) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.table_key(entry chumbo.readable_tables, relation oid, role text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  -- A key of which the role may not read every column cannot order rows, and a part of one tells too few of them apart.
+  return (
+    select case when bool_and(coalesce(has_column_privilege(table_key.role, a.attrelid, a.attnum, 'select'), false)) then
+      array_agg(a.attname::text order by k.position) end
+    from (
+      select named.name, named.position from unnest(entry.key) with ordinality as named (name, position)
+      union all
+      select p.attname, indexed.position
+      from pg_catalog.pg_index as i
+      cross join unnest(i.indkey::smallint[]) with ordinality as indexed (number, position)
+      join pg_catalog.pg_attribute as p on p.attrelid = i.indrelid and p.attnum = indexed.number
+      where entry.key is null and i.indrelid = table_key.relation and i.indisprimary and indexed.position <= i.indnkeyatts
+    ) as k
+    left join pg_catalog.pg_attribute as a
+      on a.attrelid = table_key.relation and a.attname = k.name and a.attnum > 0 and not a.attisdropped
+  );
+end;
+$function$;
+alter routine chumbo.table_key(chumbo.readable_tables,oid,text) owner to postgres;
+comment on routine chumbo.table_key(chumbo.readable_tables,oid,text) is 'The columns that tell rows apart: those registered, else the primary key. Null when there is none that the role may read.';
+grant execute on routine chumbo.table_key(chumbo.readable_tables,oid,text) to chumbo_runtime;
+grant execute on routine chumbo.table_key(chumbo.readable_tables,oid,text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.table_problems()
+ RETURNS TABLE(server text, name text, problem text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select s.slug, t.name::text, p.problem
+    from chumbo.readable_tables as t
+    join chumbo.servers as s on s.id = t.server_id
+    left join (
+      pg_catalog.pg_class as c
+      join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+    ) on n.nspname = t.table_schema and c.relname = t.table_name
+    cross join lateral (
+      select concat_ws(' ', f.fault ->> 'message', f.fault ->> 'hint') as problem
+      from (select chumbo.table_fault(c.oid) as fault) as f
+      where f.fault is not null
+      union all
+      select w.warning
+      from chumbo.table_warnings(c.oid) as w (warning)
+      where c.oid is not null and chumbo.table_fault(c.oid) is null
+      union all
+      select format('%s has no column %I any more.', c.oid::regclass, missing)
+      from unnest(t.columns || t.key) as missing
+      where c.oid is not null and not exists (
+        select from pg_catalog.pg_attribute as a where a.attrelid = c.oid and a.attname = missing and a.attnum > 0 and not a.attisdropped
+      )
+    ) as p
+    order by s.slug, t.name, p.problem collate "C";
+end;
+$function$;
+alter routine chumbo.table_problems() owner to postgres;
+comment on routine chumbo.table_problems() is 'What is wrong now with the registered tables: why one is withheld, what is risky about it, which columns are gone. A sentence a row.';
+
 CREATE OR REPLACE FUNCTION chumbo.table_statement(capability chumbo.capabilities, arguments jsonb, request jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -2261,13 +7279,189 @@ CREATE OR REPLACE FUNCTION chumbo.table_statement(capability chumbo.capabilities
  SET search_path TO ''
 AS $function$
 begin
-  raise exception using errcode = 'PT500', message = 'tool_unavailable';
+  return case capability.name
+    when 'select_rows' then chumbo.select_statement(capability.server_id, request, arguments)
+    when 'describe_table' then format('select %L::jsonb', chumbo.describe_table(capability.server_id, request, arguments ->> 'table'))
+    else format('select %L::jsonb', chumbo.list_tables(capability.server_id, request))
+  end;
 end;
 $function$;
 alter routine chumbo.table_statement(chumbo.capabilities,jsonb,jsonb) owner to postgres;
-comment on routine chumbo.table_statement(chumbo.capabilities,jsonb,jsonb) is 'Raises tool_unavailable.';
+comment on routine chumbo.table_statement(chumbo.capabilities,jsonb,jsonb) is 'The select that answers a table tool as {count, value}; it takes the arguments of the call as $1 and runs as the caller. Raises object_not_allowed, column_not_allowed, columns_required, duplicate_columns, operator_not_allowed, invalid_filter_value, limit_exceeded, invalid_arguments.';
 grant execute on routine chumbo.table_statement(chumbo.capabilities,jsonb,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.table_statement(chumbo.capabilities,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.table_tools()
+ RETURNS TABLE(name text, title text, description text, properties jsonb, required jsonb, parameters jsonb, output_schema jsonb)
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select t.name, t.title, t.description, t.properties::jsonb, t.required::jsonb, t.parameters::jsonb, t.output_schema::jsonb
+  from (values
+    (
+      'list_allowed_tables', 'List tables',
+      'Lists the tables and views that you can read with select_rows. describe_table tells the columns of one.',
+      '{}', '[]', '[]',
+      '{
+        "type": "object",
+        "properties": {
+          "tables": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "table": {"type": "string"},
+                "kind": {"type": "string", "enum": ["table", "view"]},
+                "description": {"type": ["string", "null"]}
+              },
+              "required": ["table", "kind", "description"]
+            }
+          },
+          "table_count": {"type": "integer"}
+        },
+        "required": ["tables", "table_count"]
+      }'
+    ),
+    (
+      'describe_table', 'Describe a table',
+      'Describes the columns of a table or view: type, whether it can be null, which filter operators it takes, whether rows can be ordered by it.',
+      '{"table": {"type": "string", "description": "A name from list_allowed_tables."}}',
+      '["table"]',
+      '[{"name": "table", "position": 1, "type": "text", "kind": "string", "required": true}]',
+      '{
+        "type": "object",
+        "properties": {
+          "table": {"type": "string"},
+          "kind": {"type": "string", "enum": ["table", "view"]},
+          "description": {"type": ["string", "null"]},
+          "columns": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "properties": {
+                "name": {"type": "string"},
+                "type": {"type": "string"},
+                "schema": {"type": "object"},
+                "nullable": {"type": "boolean"},
+                "description": {"type": ["string", "null"]},
+                "operators": {"type": "array", "items": {"type": "string"}},
+                "sortable": {"type": "boolean"},
+                "primary_key": {"type": "boolean"}
+              },
+              "required": ["name", "type", "schema", "nullable", "description", "operators", "sortable", "primary_key"]
+            }
+          },
+          "default_limit": {"type": "integer"},
+          "max_limit": {"type": "integer"}
+        },
+        "required": ["table", "kind", "description", "columns", "default_limit", "max_limit"]
+      }'
+    ),
+    (
+      'select_rows', 'Read rows',
+      'Reads rows of a table or view, only those you may see. Filters are joined by and. truncated says that there are more rows: '
+      'ask for them with offset and the same order.',
+      '{
+        "table": {"type": "string", "description": "A name from list_allowed_tables."},
+        "columns": {
+          "type": "array", "items": {"type": "string"}, "minItems": 1,
+          "description": "Names from describe_table; all of them when left out."
+        },
+        "filters": {
+          "type": "array", "maxItems": 20,
+          "items": {
+            "type": "object",
+            "properties": {
+              "column": {"type": "string"},
+              "operator": {"type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "in", "like", "ilike", "is_null"]},
+              "value": {
+                "description": "A scalar; for in a list of 1 to 100 scalars; for is_null true or false. Dates and times in ISO 8601. Integers beyond 53 bits and exact decimals as strings.",
+                "anyOf": [
+                  {"type": "string"},
+                  {"type": "number"},
+                  {"type": "boolean"},
+                  {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}, "minItems": 1, "maxItems": 100}
+                ]
+              }
+            },
+            "required": ["column", "operator", "value"],
+            "additionalProperties": false
+          }
+        },
+        "order_by": {
+          "type": "array", "maxItems": 8,
+          "items": {
+            "type": "object",
+            "properties": {
+              "column": {"type": "string"},
+              "direction": {"type": "string", "enum": ["asc", "desc"], "default": "asc"}
+            },
+            "required": ["column"],
+            "additionalProperties": false
+          },
+          "description": "By the primary key when left out."
+        },
+        "limit": {"type": "integer", "minimum": 1, "description": "At most the max_limit of the table."},
+        "offset": {"type": "integer", "minimum": 0, "maximum": 1000000, "default": 0}
+      }',
+      '["table"]',
+      '[
+        {"name": "table", "position": 1, "type": "text", "kind": "string", "required": true},
+        {"name": "columns", "position": 2, "type": "jsonb", "kind": "any", "required": false},
+        {"name": "filters", "position": 3, "type": "jsonb", "kind": "any", "required": false},
+        {"name": "order_by", "position": 4, "type": "jsonb", "kind": "any", "required": false},
+        {"name": "limit", "position": 5, "type": "numeric", "kind": "number", "required": false},
+        {"name": "offset", "position": 6, "type": "numeric", "kind": "number", "required": false}
+      ]',
+      '{
+        "type": "object",
+        "properties": {
+          "rows": {"type": "array", "items": {"type": "object"}},
+          "row_count": {"type": "integer"},
+          "limit": {"type": "integer"},
+          "offset": {"type": "integer"},
+          "truncated": {"type": "boolean"}
+        },
+        "required": ["rows", "row_count", "limit", "offset", "truncated"]
+      }'
+    )
+  ) as t (name, title, description, properties, required, parameters, output_schema)
+$function$;
+alter routine chumbo.table_tools() owner to postgres;
+comment on routine chumbo.table_tools() is 'The three tools by which the registered tables of a server are read.';
+
+CREATE OR REPLACE FUNCTION chumbo.table_warnings(relation oid)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select format('Row security is off on %1$s, so whoever may select from it reads every row; '
+      'alter table %1$s enable row level security;', c.oid::regclass)
+    from chumbo.relations_beneath(table_warnings.relation) as b (oid)
+    join pg_catalog.pg_class as c on c.oid = b.oid
+    where c.relkind in ('r', 'p') and not c.relrowsecurity
+    order by c.oid;
+
+  return query
+    select format('authenticated may not look into the schema %1$I, so nobody will find %2$s; grant usage on schema %1$I to authenticated;',
+      n.nspname, c.oid::regclass)
+    from pg_catalog.pg_class as c
+    join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+    where c.oid = table_warnings.relation and not has_schema_privilege('authenticated', n.oid, 'usage');
+  if not has_any_column_privilege('authenticated', relation, 'select') then
+    return next format('authenticated may not select from %1$s, so nobody will find it; grant select on %1$s to authenticated;', relation::regclass);
+  end if;
+  if obj_description(relation, 'pg_class') is null then
+    return next format('%s has no comment, and the description is all a model has to choose by.', relation::regclass);
+  end if;
+end;
+$function$;
+alter routine chumbo.table_warnings(oid) owner to postgres;
+comment on routine chumbo.table_warnings(oid) is 'What is risky or useless about offering this table or view, a sentence each.';
 
 CREATE OR REPLACE FUNCTION chumbo.target_description(target regprocedure)
  RETURNS text
@@ -2275,29 +7469,101 @@ CREATE OR REPLACE FUNCTION chumbo.target_description(target regprocedure)
  STABLE
  SET search_path TO ''
 AS $function$
-  select obj_description(target, 'pg_proc')
+  select (chumbo.read_comment(obj_description(target, 'pg_proc'))).description
 $function$;
 alter routine chumbo.target_description(regprocedure) owner to postgres;
-comment on routine chumbo.target_description(regprocedure) is 'What the comment of a function says of it as a whole; null without one.';
+comment on routine chumbo.target_description(regprocedure) is 'What the comment of a function says of it as a whole, without its @param lines; null when it says nothing.';
 
 CREATE OR REPLACE FUNCTION chumbo.target_warnings(target regprocedure)
  RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+  select format('%s Next: %s', f.detail, f.fix)
+  from chumbo.lint_functions(array[target_warnings.target::oid]) as f
+  where f.level <> 'info'
+    and not exists (select from chumbo.accepted_findings as a where a.key = f.rule || ' ' || f.object)
+  order by f.rule, f.object;
+end;
+$function$;
+alter routine chumbo.target_warnings(regprocedure) owner to postgres;
+comment on routine chumbo.target_warnings(regprocedure) is 'What is risky or useless about offering this function and was not accepted, a sentence and its remedy each.';
+
+CREATE OR REPLACE FUNCTION chumbo.text_arguments(parameters jsonb, given jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_parameter jsonb;
+  v_text text;
+  v_arguments jsonb := '{}';
+begin
+  for v_parameter in select p from jsonb_array_elements(parameters) as p where given ? (p ->> 'name') loop
+    v_text := given ->> (v_parameter ->> 'name');
+    -- A form that was left empty: only a text can be meant by it.
+    continue when v_text = '' and not (v_parameter ->> 'required')::boolean
+      and v_parameter ->> 'type' not in ('text', 'character varying', 'character', 'citext', 'name');
+
+    begin
+      v_arguments := v_arguments || jsonb_build_object(v_parameter ->> 'name',
+        case when v_parameter ->> 'kind' in ('array', 'object', 'any') then v_text::jsonb else to_jsonb(v_text) end);
+    exception
+      when data_exception then
+        v_arguments := v_arguments || jsonb_build_object(v_parameter ->> 'name', v_text);
+    end;
+  end loop;
+  return v_arguments;
+end;
+$function$;
+alter routine chumbo.text_arguments(jsonb,jsonb) owner to postgres;
+comment on routine chumbo.text_arguments(jsonb,jsonb) is 'Arguments given as text, in the form the call takes them: JSON where the parameter is an array, an object or json; an empty optional one is left out.';
+grant execute on routine chumbo.text_arguments(jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.text_arguments(jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.text_form(type_id oid)
+ RETURNS text
  LANGUAGE sql
  STABLE
  SET search_path TO ''
 AS $function$
-  select w.warning
-  from pg_catalog.pg_proc as p
-  cross join lateral (values
-    (p.prosecdef, format('%s is security definer: it runs with the rights of %s and not of the caller.', target, p.proowner::regrole)),
-    (has_function_privilege('anon', p.oid, 'execute'), format('anon may execute %s; revoke it: revoke execute on function %s from public, anon;', target, target)),
-    (not has_function_privilege('authenticated', p.oid, 'execute'), format('authenticated may not execute %s, so every call will be refused; grant execute on function %s to authenticated;', target, target)),
-    (obj_description(p.oid, 'pg_proc') is null, format('%s has no comment, and the description is all a model has to choose by.', target))
-  ) as w (applies, warning)
-  where p.oid = target and w.applies
+  select coalesce(
+    case type_id
+      when 'timestamp'::regtype then 'A date and time without a zone, such as 2026-01-31T13:45:00.'
+      when 'time'::regtype then 'A time of day, such as 13:45:00.'
+      when 'timetz'::regtype then 'A time of day and its zone, such as 13:45:00+02.'
+      when 'interval'::regtype then 'A length of time, such as 1 day 02:30:00 or P1DT2H30M.'
+      when 'bytea'::regtype then 'Bytes in hexadecimal after \x, such as \x00ff.'
+      when 'bit'::regtype then 'Bits, such as 101.'
+      when 'varbit'::regtype then 'Bits, such as 101.'
+      when 'money'::regtype then 'An amount of money, such as 12.50.'
+      when 'xml'::regtype then 'XML.'
+      when 'inet'::regtype then 'An IP address, or one with the bits of its network, such as 192.168.0.1 or 192.168.0.1/24.'
+      when 'cidr'::regtype then 'A network, such as 192.168.0.0/24.'
+      when 'macaddr'::regtype then 'A MAC address, such as 08:00:2b:01:02:03.'
+      when 'macaddr8'::regtype then 'A MAC address of eight bytes, such as 08:00:2b:01:02:03:04:05.'
+      when 'point'::regtype then 'A point, such as (1,2).'
+      when 'line'::regtype then 'A line Ax + By + C = 0, such as {1,2,3}.'
+      when 'lseg'::regtype then 'A line segment, such as [(0,0),(1,1)].'
+      when 'box'::regtype then 'A box by two opposite corners, such as (1,1),(0,0).'
+      when 'path'::regtype then 'A path, such as [(0,0),(1,1)] when open and ((0,0),(1,1)) when closed.'
+      when 'polygon'::regtype then 'A polygon, such as ((0,0),(1,0),(1,1)).'
+      when 'circle'::regtype then 'A circle by center and radius, such as <(0,0),1>.'
+      when 'tsvector'::regtype then 'Words of a text search document, such as ''cat'':1 ''dog'':2.'
+      when 'tsquery'::regtype then 'A text search query, such as ''cat'' & ''dog''.'
+    end,
+    (select format('A range of %s, such as [lower,upper): [ and ] include the bound, ( and ) leave it out.', format_type(r.rngsubtype, null))
+      from pg_catalog.pg_range as r where r.rngtypid = type_id),
+    (select format('Ranges of %s in braces, such as {[lower,upper)}: [ and ] include the bound, ( and ) leave it out.', format_type(r.rngsubtype, null))
+      from pg_catalog.pg_range as r where r.rngmultitypid = type_id)
+  )
 $function$;
-alter routine chumbo.target_warnings(regprocedure) owner to postgres;
-comment on routine chumbo.target_warnings(regprocedure) is 'What is risky or useless about offering this function, a sentence each.';
+alter routine chumbo.text_form(oid) owner to postgres;
+comment on routine chumbo.text_form(oid) is 'How a value is written that travels as text, in words and by an example; null where any text or a format says it all.';
 
 CREATE OR REPLACE FUNCTION chumbo.tg_capabilities__advance_server()
  RETURNS trigger
@@ -2334,6 +7600,144 @@ $function$;
 alter routine chumbo.tg_capabilities__bound_definition() owner to postgres;
 comment on routine chumbo.tg_capabilities__bound_definition() is 'Keeps the size of an entry in a list; raises definition_too_large above 64 KiB.';
 
+CREATE OR REPLACE FUNCTION chumbo.tg_capabilities__index()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_ids bigint[];
+begin
+  case tg_op
+    when 'INSERT' then
+      v_ids := array(select n.id from current_rows as n where n.kind = 'tool');
+    when 'UPDATE' then
+      v_ids := array(
+        select n.id
+        from current_rows as n
+        join former_rows as o on o.id = n.id
+        where (n.server_id, n.kind, n.name, n.title, n.description, n.search_terms, n.input_schema, n.required_scopes, n.visibility, n.is_enabled)
+          is distinct from (o.server_id, o.kind, o.name, o.title, o.description, o.search_terms, o.input_schema, o.required_scopes, o.visibility, o.is_enabled)
+      );
+    else
+      v_ids := array(select o.id from former_rows as o where o.kind = 'tool');
+  end case;
+  if v_ids <> '{}' then
+    perform chumbo.index_capabilities(v_ids);
+  end if;
+  return null;
+end;
+$function$;
+alter routine chumbo.tg_capabilities__index() owner to postgres;
+comment on routine chumbo.tg_capabilities__index() is 'Keeps the search index; a row written again as it was costs nothing.';
+
+CREATE OR REPLACE FUNCTION chumbo.tg_capabilities__keep_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_registration jsonb := chumbo.registration(to_jsonb(new));
+begin
+  -- Rows are compared and not digests: one that was made before a column was added is still the same registration.
+  if tg_op = 'UPDATE' and new.server_id = old.server_id and v_registration = chumbo.registration(to_jsonb(old)) then
+    new.version := old.version;
+    new.digest := old.digest;
+    return new;
+  end if;
+
+  new.version := chumbo.next_version(new.server_id, new.kind, new.name);
+  -- The slug may be another by now, without a history.
+  if tg_op = 'UPDATE' and (new.server_id, new.kind, new.name) = (old.server_id, old.kind, old.name) then
+    new.version := greatest(new.version, old.version + 1);
+  end if;
+  new.digest := chumbo.registration_digest(v_registration);
+  return new;
+end;
+$function$;
+alter routine chumbo.tg_capabilities__keep_version() owner to postgres;
+comment on routine chumbo.tg_capabilities__keep_version() is 'Counts versions whoever writes the row, and leaves them alone when nothing was changed.';
+
+CREATE OR REPLACE FUNCTION chumbo.tg_capabilities__record_added()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  insert into chumbo.capability_changes (server, kind, name, version, change, digest, registration, subject)
+  select s.slug, c.kind, c.name, c.version, 'added', c.digest, chumbo.registration(to_jsonb(c)), chumbo.current_subject()
+  from new_rows as c
+  join chumbo.servers as s on s.id = c.server_id
+  order by c.id;
+  return null;
+end;
+$function$;
+alter routine chumbo.tg_capabilities__record_added() owner to postgres;
+comment on routine chumbo.tg_capabilities__record_added() is 'Records what was registered for the first time, or anew after it was removed.';
+
+CREATE OR REPLACE FUNCTION chumbo.tg_capabilities__record_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  insert into chumbo.capability_changes (server, kind, name, version, change, old_digest, digest, registration, subject)
+  select s.slug, e.kind, e.name, e.version, e.change, e.old_digest, e.digest, e.registration, chumbo.current_subject()
+  from old_rows as o
+  join new_rows as n on n.id = o.id
+  cross join lateral (
+    -- A row that was given another name, kind or server is one capability less and one more.
+    select o.server_id, o.kind, o.name, o.version, 'removed' as change, o.digest as old_digest, null as digest, null::jsonb as registration
+    where (o.server_id, o.kind, o.name) <> (n.server_id, n.kind, n.name)
+    union all
+    select n.server_id, n.kind, n.name, n.version, 'added', null, n.digest, chumbo.registration(to_jsonb(n))
+    where (o.server_id, o.kind, o.name) <> (n.server_id, n.kind, n.name)
+    union all
+    select n.server_id, n.kind, n.name, n.version, 'changed', o.digest, n.digest, chumbo.registration(to_jsonb(n))
+    where (o.server_id, o.kind, o.name) = (n.server_id, n.kind, n.name) and o.version <> n.version
+    union all
+    select n.server_id, n.kind, n.name, n.version, case when n.is_enabled then 'enabled' else 'disabled' end, n.digest, n.digest, null
+    where o.is_enabled <> n.is_enabled
+  ) as e
+  join chumbo.servers as s on s.id = e.server_id
+  order by n.id;
+  return null;
+end;
+$function$;
+alter routine chumbo.tg_capabilities__record_changed() owner to postgres;
+comment on routine chumbo.tg_capabilities__record_changed() is 'Records new versions, and what was enabled or disabled; a write that changed neither leaves nothing.';
+
+CREATE OR REPLACE FUNCTION chumbo.tg_capabilities__record_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  insert into chumbo.capability_changes (server, kind, name, version, change, old_digest, subject)
+  select s.slug, c.kind, c.name, c.version, 'removed', c.digest, chumbo.current_subject()
+  from old_rows as c
+  join chumbo.servers as s on s.id = c.server_id
+  order by c.id;
+  return null;
+end;
+$function$;
+alter routine chumbo.tg_capabilities__record_removed() owner to postgres;
+comment on routine chumbo.tg_capabilities__record_removed() is 'Records what was removed.';
+
+CREATE OR REPLACE FUNCTION chumbo.tg_capability_changes__refuse()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  raise exception using errcode = 'PT409', message = 'append_only_history',
+    detail = format('%s of chumbo.capability_changes was refused: what happened is only added to.', lower(tg_op)),
+    hint = 'Disable the trigger _500_refuse for the one statement if a row really has to go.';
+end;
+$function$;
+alter routine chumbo.tg_capability_changes__refuse() owner to postgres;
+comment on routine chumbo.tg_capability_changes__refuse() is 'Keeps the history as it happened. Raises append_only_history.';
+
 CREATE OR REPLACE FUNCTION chumbo.tg_servers__advance()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2348,6 +7752,60 @@ end;
 $function$;
 alter routine chumbo.tg_servers__advance() owner to postgres;
 comment on routine chumbo.tg_servers__advance() is 'Advances the revision of a server whenever its row is written.';
+
+CREATE OR REPLACE FUNCTION chumbo.tg_servers__record_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  insert into chumbo.capability_changes (server, kind, name, version, change, old_digest, subject)
+  select old.slug, c.kind, c.name, c.version, 'removed', c.digest, chumbo.current_subject()
+  from chumbo.capabilities as c
+  where c.server_id = old.id
+  order by c.id;
+  return old;
+end;
+$function$;
+alter routine chumbo.tg_servers__record_removed() owner to postgres;
+comment on routine chumbo.tg_servers__record_removed() is 'Records the capabilities that go with their server, while its slug is there.';
+
+CREATE OR REPLACE FUNCTION chumbo.time_value(type_id oid, value text, read text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  -- Postgres reads far more than ISO 8601: now, today, epoch, infinity, and days and months in the order of a locale.
+  v_parts text[] := regexp_match(value,
+    '^(\d{4}-\d\d-\d\d)?([t ]|$|(?=\d\d:))((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.]\d{1,9})?)?)?(z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?$', 'i');
+  v_has_day boolean := v_parts[1] is not null;
+  v_has_time boolean := v_parts[3] is not null;
+  v_has_zone boolean := v_parts[4] is not null;
+begin
+  -- A day and a time have something between them, and only a time has a zone.
+  if v_parts is null or (v_has_day and v_has_time) <> (v_parts[2] <> '') or v_has_zone and not v_has_time then
+    return null;
+  end if;
+
+  -- What a value leaves open never comes from the time zone of a session: it is UTC.
+  return case
+    when type_id = 'time'::regtype and not v_has_day and v_has_time and not v_has_zone then format('(%s)::time', read)
+    when type_id = 'timetz'::regtype and not v_has_day and v_has_time then
+      format('(%s%s)::timetz', read, case when v_has_zone then '' else ' || ''+00''' end)
+    when not v_has_day or type_id in ('time'::regtype, 'timetz'::regtype) then null
+    when type_id = 'date'::regtype then format('left(%s, 10)::date', read)
+    when type_id = 'timestamptz'::regtype then
+      format(case when v_has_zone then '(%s)::timestamptz' else '((%s)::timestamp at time zone ''UTC'')' end, read)
+    else format(case when v_has_zone then '((%s)::timestamptz at time zone ''UTC'')' else '(%s)::timestamp' end, read)
+  end;
+end;
+$function$;
+alter routine chumbo.time_value(oid,text,text) owner to postgres;
+comment on routine chumbo.time_value(oid,text,text) is 'The SQL that reads an ISO 8601 text as a value of a date or time type, or null when the text is none that fits the type.';
+grant execute on routine chumbo.time_value(oid,text,text) to chumbo_runtime;
+grant execute on routine chumbo.time_value(oid,text,text) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.tool_error(state text, message text, detail text, hint text)
  RETURNS jsonb
@@ -2375,67 +7833,240 @@ comment on routine chumbo.tool_error(text,text,text,text) is 'The error of a fai
 grant execute on routine chumbo.tool_error(text,text,text,text) to chumbo_runtime;
 grant execute on routine chumbo.tool_error(text,text,text,text) to service_role;
 
-CREATE OR REPLACE FUNCTION chumbo.type_schema(type_id oid)
- RETURNS jsonb
+CREATE OR REPLACE FUNCTION chumbo.type_comment(type_id oid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  -- What Postgres says of its own types is meant for those who know them.
+  select coalesce(obj_description(t.oid, 'pg_type'), obj_description(nullif(t.typrelid, 0), 'pg_class'))
+  from pg_catalog.pg_type as t
+  where t.oid = type_id and t.typnamespace <> 'pg_catalog'::regnamespace
+$function$;
+alter routine chumbo.type_comment(oid) owner to postgres;
+comment on routine chumbo.type_comment(oid) is 'What an application says of a type of its own; of a row type also what it says of the table.';
+grant execute on routine chumbo.type_comment(oid) to chumbo_runtime;
+grant execute on routine chumbo.type_comment(oid) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.type_kind(type_id oid)
+ RETURNS text
  LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
 AS $function$
 declare
   v_type pg_catalog.pg_type;
-  v_items jsonb;
 begin
-  select t.* into v_type from pg_catalog.pg_type as t where t.oid = type_id;
+  select t.* into v_type from pg_catalog.pg_type as t where t.oid = (chumbo.base_type(type_kind.type_id)).type_id;
+  return case
+    when v_type.oid in ('json'::regtype, 'jsonb'::regtype) then 'any'
+    when v_type.oid = 'bool'::regtype then 'boolean'
+    when v_type.oid in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'numeric'::regtype, 'float4'::regtype, 'float8'::regtype)
+      then 'number'
+    when v_type.typtype = 'c' then 'object'
+    when v_type.typcategory = 'A' then 'array'
+    else 'string'
+  end;
+end;
+$function$;
+alter routine chumbo.type_kind(oid) owner to postgres;
+comment on routine chumbo.type_kind(oid) is 'What JSON a type is read from: number (or its digits as a string), string, boolean, array, object, or any.';
+grant execute on routine chumbo.type_kind(oid) to chumbo_runtime;
+grant execute on routine chumbo.type_kind(oid) to service_role;
 
-  if v_type.typtype = 'd' then
-    return chumbo.type_schema(v_type.typbasetype);
-  end if;
-  if v_type.typtype = 'p' or v_type.typname like 'reg%' and v_type.typnamespace = 'pg_catalog'::regnamespace then
-    return null;
-  end if;
-  if v_type.typtype = 'e' then
-    return (
-      select jsonb_build_object('type', 'string', 'enum', jsonb_agg(e.enumlabel order by e.enumsortorder))
-      from pg_catalog.pg_enum as e
-      where e.enumtypid = type_id
-    );
-  end if;
-  if v_type.typcategory = 'A' then
-    v_items := chumbo.type_schema(v_type.typelem);
-    return case when v_items is not null then jsonb_build_object('type', 'array', 'items', v_items) end;
-  end if;
-  if v_type.typtype = 'c' then
-    return (
-      select jsonb_build_object(
-        'type', 'object',
-        'properties', coalesce(
-          jsonb_object_agg(a.attname, chumbo.nullable_schema(coalesce(chumbo.type_schema(a.atttypid), '{}'))), '{}')
-      )
-      from pg_catalog.pg_attribute as a
-      where a.attrelid = v_type.typrelid and a.attnum > 0 and not a.attisdropped
-    );
-  end if;
-
-  return case type_id
-    when 'int2'::regtype then '{"type": "integer", "minimum": -32768, "maximum": 32767}'
-    when 'int4'::regtype then '{"type": "integer", "minimum": -2147483648, "maximum": 2147483647}'
-    -- Strings, because a JSON number of most readers is a double and holds 53 bits.
-    when 'int8'::regtype then '{"type": "string", "pattern": "^-?[0-9]{1,19}$"}'
-    when 'numeric'::regtype then '{"type": "string", "pattern": "^(-?[0-9]+([.][0-9]+)?|NaN|-?Infinity)$"}'
-    when 'float4'::regtype then '{"type": "number"}'
-    when 'float8'::regtype then '{"type": "number"}'
-    when 'bool'::regtype then '{"type": "boolean"}'
-    when 'uuid'::regtype then '{"type": "string", "format": "uuid"}'
-    when 'date'::regtype then '{"type": "string", "format": "date"}'
-    when 'timestamptz'::regtype then '{"type": "string", "format": "date-time"}'
-    when 'json'::regtype then '{}'
-    when 'jsonb'::regtype then '{}'
-    else '{"type": "string"}'
-  end::jsonb;
+CREATE OR REPLACE FUNCTION chumbo.type_schema(type_id oid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return chumbo.value_schema(type_id);
 end;
 $function$;
 alter routine chumbo.type_schema(oid) owner to postgres;
-comment on routine chumbo.type_schema(oid) is 'The JSON Schema of a type: object for composites, items on every array, labels of enums; null for pseudo and reg types.';
+comment on routine chumbo.type_schema(oid) is 'value_schema of a type without a length or precision.';
+grant execute on routine chumbo.type_schema(oid) to chumbo_runtime;
+grant execute on routine chumbo.type_schema(oid) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.type_shape(type_id oid, type_modifier integer DEFAULT '-1'::integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_base record := chumbo.base_type(type_id, type_modifier);
+  v_type pg_catalog.pg_type;
+  v_kind text := chumbo.type_kind(type_id);
+begin
+  select t.* into v_type from pg_catalog.pg_type as t where t.oid = v_base.type_id;
+  return jsonb_build_object('kind', v_kind, 'type', format_type(type_id, type_modifier))
+    || case
+      when v_kind = 'array' then jsonb_build_object('items', chumbo.type_shape(v_type.typelem, v_base.type_modifier))
+      when v_kind = 'object' then jsonb_build_object('fields', format_type(v_type.oid, null))
+      -- Postgres would take another text for the bytes themselves, x and b for a base, and round what has more digits.
+      when v_type.oid = 'bytea'::regtype
+        then '{"pattern": "^\\\\x([0-9a-fA-F]{2})*$", "form": "\\x and hexadecimal digits, two for a byte"}'
+      when v_type.oid in ('bit'::regtype, 'varbit'::regtype) then '{"pattern": "^[01]*$", "form": "digits 0 and 1"}'
+      when v_type.oid = 'numeric'::regtype and v_base.type_modifier >= 0
+        then jsonb_build_object('scale', (((v_base.type_modifier - 4) & 2047) # 1024) - 1024)
+      else '{}'
+    end;
+end;
+$function$;
+alter routine chumbo.type_shape(oid,integer) owner to postgres;
+comment on routine chumbo.type_shape(oid,integer) is 'What read_value has to know of a type: {kind, type}, and items, fields (a key of field_shapes), pattern and form, or scale.';
+
+CREATE OR REPLACE FUNCTION chumbo.unregister_table(name text, server text DEFAULT 'default'::text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_server_id bigint := chumbo.server_id(unregister_table.server);
+begin
+  delete from chumbo.readable_tables as t where t.server_id = v_server_id and t.name = unregister_table.name;
+  if not found then
+    return false;
+  end if;
+  perform chumbo.offer_table_tools(v_server_id);
+  return true;
+end;
+$function$;
+alter routine chumbo.unregister_table(text,text) owner to postgres;
+comment on routine chumbo.unregister_table(text,text) is 'Withdraws a table from the next request on, and with the last one the three tools. Returns whether there was one. Raises unknown_server.';
+
+CREATE OR REPLACE FUNCTION chumbo.upkeep_report()
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_partition regclass;
+  v_bytes bigint := 0;
+  v_estimate bigint := 0;
+  v_months integer := 0;
+  v_found timestamptz;
+  v_oldest timestamptz;
+begin
+  -- By month, oldest first: the first that holds a row holds the oldest, so the others are not read.
+  for v_partition in
+    select i.inhrelid::regclass
+    from pg_catalog.pg_inherits as i
+    join pg_catalog.pg_class as c on c.oid = i.inhrelid
+    where i.inhparent = 'chumbo.receipts'::regclass
+    -- The one that catches the rest comes last, whose rows may be of any time.
+    order by c.relname = 'receipts_rest', c.relname
+  loop
+    v_bytes := v_bytes + pg_total_relation_size(v_partition);
+    v_estimate := v_estimate + greatest((select c.reltuples from pg_catalog.pg_class as c where c.oid = v_partition), 0)::bigint;
+    if v_partition = 'chumbo.receipts_rest'::regclass or v_oldest is null then
+      execute format('select min(created_at) from %s', v_partition) into v_found;
+      v_oldest := least(v_oldest, v_found);
+    end if;
+    if v_partition <> 'chumbo.receipts_rest'::regclass then
+      v_months := v_months + 1;
+    end if;
+  end loop;
+
+  return jsonb_build_object(
+    'receipts', jsonb_build_object(
+      'bytes', v_bytes,
+      'estimated_rows', v_estimate,
+      'oldest', v_oldest,
+      'months', v_months,
+      'last_month', (
+        select max(right(c.relname, 7)) from pg_catalog.pg_class as c
+        where c.relnamespace = 'chumbo'::regnamespace and c.relispartition and c.relname ~ '^receipts_[0-9]{4}_[0-9]{2}$'),
+      'rest_rows', (select count(*) from (select from chumbo.receipts_rest limit 100001) as r)
+    ),
+    'keys', jsonb_build_object(
+      'bytes', pg_total_relation_size('chumbo.idempotency'::regclass),
+      'expired', (select count(*) from (select from chumbo.idempotency as i where i.expires_at < now() limit 100001) as i)),
+    'counters', jsonb_build_object('bytes', pg_total_relation_size('chumbo.rate_counters'::regclass)),
+    'last_run', (select jsonb_build_object('ran_at', u.ran_at, 'result', u.result) from chumbo.upkeep as u where u.task = 'maintain')
+  );
+end;
+$function$;
+alter routine chumbo.upkeep_report() owner to postgres;
+comment on routine chumbo.upkeep_report() is 'How large what grows has become: receipts (bytes, estimated_rows, oldest, months, last_month, rest_rows), keys, counters, and last_run of maintain. Counts stop at 100001.';
+
+CREATE OR REPLACE FUNCTION chumbo.usable_columns(entry chumbo.readable_tables, relation oid, role text)
+ RETURNS TABLE(name text, number smallint, type_id oid, type_modifier integer, is_nullable boolean, base_type oid, base_schema text, family text, operators text[], is_sortable boolean)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select a.attname::text, a.attnum, a.atttypid, a.atttypmod, not (a.attnotnull or f.is_not_null),
+      f.base_type, f.base_schema, f.family,
+      case
+        when entry.filterable is not null and a.attname <> all (entry.filterable) then '{}'
+        when f.family is null then '{is_null}'
+        when f.family = 'boolean' then '{eq,ne,in,is_null}'
+        -- Postgres refuses patterns under a collation that takes different texts for equal.
+        when f.family = 'text' and (select l.collisdeterministic from pg_catalog.pg_collation as l where l.oid = a.attcollation)
+          then '{eq,ne,gt,gte,lt,lte,in,like,ilike,is_null}'
+        else '{eq,ne,gt,gte,lt,lte,in,is_null}'
+      end::text[],
+      f.family is not null and (entry.sortable is null or a.attname = any (entry.sortable))
+    from pg_catalog.pg_attribute as a
+    cross join lateral chumbo.filter_type(a.atttypid, usable_columns.role) as f
+    where a.attrelid = usable_columns.relation and a.attname = any (entry.columns) and a.attnum > 0 and not a.attisdropped
+      and has_column_privilege(usable_columns.role, usable_columns.relation, a.attnum, 'select')
+    order by array_position(entry.columns, a.attname::text);
+end;
+$function$;
+alter routine chumbo.usable_columns(chumbo.readable_tables,oid,text) owner to postgres;
+comment on routine chumbo.usable_columns(chumbo.readable_tables,oid,text) is 'The chosen columns that are still there and that the role may read, with what a filter and an order may do with each.';
+grant execute on routine chumbo.usable_columns(chumbo.readable_tables,oid,text) to chumbo_runtime;
+grant execute on routine chumbo.usable_columns(chumbo.readable_tables,oid,text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.usable_tables(server_id bigint, request jsonb, name text DEFAULT NULL::text)
+ RETURNS TABLE(entry chumbo.readable_tables, relation oid, kind text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  -- Others never run anything, so there is nothing they could read.
+  v_role text := case when request ->> 'role' in ('anon', 'authenticated') then request ->> 'role' end;
+  v_scopes text[];
+begin
+  if exists (
+    select from chumbo.readable_tables as t where t.server_id = usable_tables.server_id and t.required_scopes <> '{}'
+  ) then
+    v_scopes := chumbo.effective_scopes(request);
+  end if;
+
+  return query
+    select t, c.oid, case c.relkind when 'v' then 'view' else 'table' end
+    from chumbo.readable_tables as t
+    join pg_catalog.pg_namespace as n on n.nspname = t.table_schema
+    join pg_catalog.pg_class as c on c.relnamespace = n.oid and c.relname = t.table_name
+    where t.server_id = usable_tables.server_id
+      and (usable_tables.name is null or t.name = usable_tables.name)
+      and (t.required_scopes = '{}' or t.required_scopes <@ v_scopes)
+      and has_schema_privilege(v_role, n.oid, 'usage')
+      and exists (
+        select
+        from pg_catalog.pg_attribute as a
+        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attname = any (t.columns)
+          and has_column_privilege(v_role, c.oid, a.attnum, 'select')
+      )
+      and (c.relkind = 'v' or c.relrowsecurity or not t.is_protected)
+      and chumbo.table_fault(c.oid) is null
+    order by t.name;
+end;
+$function$;
+alter routine chumbo.usable_tables(bigint,jsonb,text) owner to postgres;
+comment on routine chumbo.usable_tables(bigint,jsonb,text) is 'The registered tables that this caller may read now: scopes, privileges, and still what may be offered. With a name at most that one.';
+grant execute on routine chumbo.usable_tables(bigint,jsonb,text) to chumbo_runtime;
+grant execute on routine chumbo.usable_tables(bigint,jsonb,text) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.uuid_v7()
  RETURNS uuid
@@ -2453,7 +8084,183 @@ comment on routine chumbo.uuid_v7() is 'A time-ordered identifier: 48 bits of Un
 grant execute on routine chumbo.uuid_v7() to chumbo_runtime;
 grant execute on routine chumbo.uuid_v7() to service_role;
 
-CREATE OR REPLACE FUNCTION chumbo.write_receipt(server text, kind text, capability text, request jsonb, outcome text, code text, row_count integer, bytes integer, truncated boolean, duration_ms numeric, replay_of uuid)
+CREATE OR REPLACE FUNCTION chumbo.value_expression(type_id oid, family text, value jsonb, read text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_kind text := jsonb_typeof(value);
+  v_text text := value #>> '{}';
+begin
+  if v_kind in ('array', 'object', 'null') then
+    return null;
+  end if;
+
+  return case family
+    -- Through numeric, which takes 2.0; as int8, which an index over a narrower integer serves as well.
+    when 'integer' then case when v_kind <> 'boolean' and v_text ~ '^[+-]?[0-9]{1,40}([.]0{1,40})?$' then format('(%s)::numeric::int8', read) end
+    when 'number' then case
+      when v_kind = 'number' or v_kind = 'string' and v_text ~ '^([+-]?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]{1,4})?|NaN|-?Infinity)$'
+        then format('(%s)::%s', read, format_type(type_id, -1)) end
+    when 'boolean' then case when v_text in ('true', 'false') then format('(%s)::bool', read) end
+    when 'text' then case
+      when v_kind <> 'string' then null
+      when type_id in ('text'::regtype, 'varchar'::regtype, 'name'::regtype) then read
+      else format('(%s)::%s', read, format_type(type_id, -1)) end
+    when 'time' then case when v_kind = 'string' then chumbo.time_value(type_id, v_text, read) end
+    when 'enum' then case
+      when v_kind = 'string' and exists (select from pg_catalog.pg_enum as e where e.enumtypid = type_id and e.enumlabel = v_text)
+        then format('(%s)::%s', read, format_type(type_id, -1)) end
+    when 'other' then case when v_kind = 'string' then format('(%s)::%s', read, format_type(type_id, -1)) end
+  end;
+end;
+$function$;
+alter routine chumbo.value_expression(oid,text,jsonb,text) owner to postgres;
+comment on routine chumbo.value_expression(oid,text,jsonb,text) is 'The SQL that reads a JSON scalar as a value of a base type from where read finds it, or null when it cannot be one.';
+grant execute on routine chumbo.value_expression(oid,text,jsonb,text) to chumbo_runtime;
+grant execute on routine chumbo.value_expression(oid,text,jsonb,text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.value_schema(type_id oid, type_modifier integer DEFAULT '-1'::integer, depth integer DEFAULT 1)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_type pg_catalog.pg_type;
+  v_comment jsonb;
+  v_schema jsonb;
+begin
+  select t.* into v_type from pg_catalog.pg_type as t where t.oid = type_id;
+  v_comment := case when chumbo.type_comment(type_id) is null then '{}'
+    else jsonb_build_object('description', chumbo.type_comment(type_id)) end;
+
+  if v_type.oid is null or v_type.typtype = 'p' or v_type.typname like 'reg%' and v_type.typnamespace = 'pg_catalog'::regnamespace then
+    return null;
+  elsif v_type.typtype = 'd' then
+    -- Without its checks: they bind what is written from now on, and an answer may hold what was there before.
+    return chumbo.value_schema(v_type.typbasetype, v_type.typtypmod, depth) || v_comment;
+  elsif v_type.typtype = 'c' then
+    if depth > 5 then
+      return '{"type": ["object", "null"]}' || v_comment;
+    end if;
+    -- Left open, so that a column added later breaks no client that holds an older list.
+    return (
+      select jsonb_build_object(
+        'type', '["object", "null"]'::jsonb,
+        'properties', coalesce(jsonb_object_agg(a.attname,
+          coalesce(chumbo.value_schema(a.atttypid, a.atttypmod, value_schema.depth + 1), '{"type": ["string", "null"]}')
+          || case when c.text is null then '{}' else jsonb_build_object('description', c.text) end), '{}'))
+      from pg_catalog.pg_attribute as a
+      cross join lateral (select col_description(a.attrelid, a.attnum) as text) as c
+      where a.attrelid = v_type.typrelid and a.attnum > 0 and not a.attisdropped
+    ) || v_comment;
+  elsif v_type.typcategory = 'A' then
+    v_schema := chumbo.value_schema(v_type.typelem, type_modifier, depth);
+    return case
+      when v_schema is null then null
+      -- Any column may hold more dimensions than it was declared with: an item may be the array of the next one.
+      else jsonb_build_object('type', '["array", "null"]'::jsonb, 'items', case
+        when v_schema ? 'type' and not v_schema -> 'type' ? 'array'
+          then (v_schema - 'enum')
+            || jsonb_build_object('type', v_schema -> 'type' || '["array"]', 'items', '{"description": "The next dimension, where there is one."}'::jsonb)
+        else '{"description": "Any JSON value."}' || v_schema
+      end)
+    end;
+  end if;
+
+  v_schema := chumbo.scalar_schema(type_id, type_modifier);
+  return case
+    -- Postgres writes a type of an extension as that type's cast to JSON says.
+    when v_schema = '{}' or type_id >= 16384 and exists (
+      select from pg_catalog.pg_cast as k
+      where k.castsource = type_id and k.casttarget in ('json'::regtype, 'jsonb'::regtype) and k.castmethod = 'f'
+    ) then v_comment
+    -- JSON has no number for these.
+    when v_schema ->> 'type' = 'number' then '{"type": ["number", "string", "null"], "pattern": "^(NaN|-?Infinity)$"}'
+    -- "date" and "date-time" would refuse the infinity that a column may hold.
+    when v_schema ->> 'format' in ('date', 'date-time') then '{"type": ["string", "null"]}'
+    else v_schema
+      || jsonb_build_object('type', jsonb_build_array(v_schema -> 'type', 'null'))
+      || case when v_schema ? 'enum' then jsonb_build_object('enum', v_schema -> 'enum' || '[null]') else '{}' end
+      || v_comment
+  end;
+end;
+$function$;
+alter routine chumbo.value_schema(oid,integer,integer) owner to postgres;
+comment on routine chumbo.value_schema(oid,integer,integer) is 'The JSON Schema of a value of a type in a result, null admitted: objects open, arrays of any number of dimensions; null for pseudo and reg types.';
+grant execute on routine chumbo.value_schema(oid,integer,integer) to chumbo_runtime;
+grant execute on routine chumbo.value_schema(oid,integer,integer) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.warn_of_target(target regprocedure, strict boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_warning text;
+begin
+  for v_warning in select chumbo.target_warnings(target) loop
+    if strict then
+      raise exception using errcode = 'PT400', message = 'unsafe_target', detail = v_warning,
+        hint = 'Mend it, or register without strict.';
+    end if;
+    raise warning '%', v_warning;
+  end loop;
+end;
+$function$;
+alter routine chumbo.warn_of_target(regprocedure,boolean) owner to postgres;
+comment on routine chumbo.warn_of_target(regprocedure,boolean) is 'Warns of what is risky or useless about offering a function; with strict raises unsafe_target.';
+
+CREATE OR REPLACE FUNCTION chumbo.whole_result(structured text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return '{"content":[{"type":"text","text":' || to_json(structured)::text || '}],"structuredContent":' || structured || '}';
+end;
+$function$;
+alter routine chumbo.whole_result(text) owner to postgres;
+comment on routine chumbo.whole_result(text) is 'A complete result of the protocol around structured content, with the same text beside it.';
+grant execute on routine chumbo.whole_result(text) to chumbo_runtime;
+grant execute on routine chumbo.whole_result(text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.withdraw_acceptance(key text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  delete from chumbo.accepted_findings as a where a.key = withdraw_acceptance.key;
+  return found;
+end;
+$function$;
+alter routine chumbo.withdraw_acceptance(text) owner to postgres;
+comment on routine chumbo.withdraw_acceptance(text) is 'Takes an acceptance back; returns whether there was one.';
+
+CREATE OR REPLACE FUNCTION chumbo.write_cursor(tool chumbo.capabilities, key jsonb, arguments jsonb, request jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  v_text bytea := convert_to(key::text, 'UTF8');
+begin
+  return translate(encode(chumbo.seal_cursor(tool, v_text, arguments, request) || v_text, 'base64'), E'+/=\n', '-_');
+end;
+$function$;
+alter routine chumbo.write_cursor(chumbo.capabilities,jsonb,jsonb,jsonb) owner to postgres;
+comment on routine chumbo.write_cursor(chumbo.capabilities,jsonb,jsonb,jsonb) is 'The cursor of the row with this key, an array in the order of cursor_key: text of letters, digits, - and _.';
+grant execute on routine chumbo.write_cursor(chumbo.capabilities,jsonb,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.write_cursor(chumbo.capabilities,jsonb,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.write_receipt(server text, kind text, capability text, request jsonb, outcome text, code text, row_count integer, bytes integer, truncated boolean, duration_ms numeric, replay_of uuid, version integer DEFAULT NULL::integer)
  RETURNS jsonb
  LANGUAGE plpgsql
  SET search_path TO ''
@@ -2463,23 +8270,23 @@ declare
 begin
   insert into chumbo.receipts as r (
     server, kind, capability, subject, client_id, strategy, trace_id, outcome, code, row_count, bytes, truncated, duration_ms,
-    argument_digest, idempotency_key_hash, replay_of
+    argument_digest, idempotency_key_hash, replay_of, capability_version
   )
   values (
     server, kind, case when capability ~ '^[A-Za-z0-9_-]{1,64}$' then capability end,
     request ->> 'subject', request ->> 'client_id', coalesce(request ->> 'strategy', 'unknown'), coalesce(request ->> 'trace_id', ''),
     outcome, code, row_count, bytes, coalesce(truncated, false), duration_ms,
-    request ->> 'argument_digest', request ->> 'idempotency_key_hash', replay_of
+    request ->> 'argument_digest', request ->> 'idempotency_key_hash', replay_of, version
   )
   returning jsonb_build_object('id', r.id, 'created_at', r.created_at) into v_handle;
 
   return v_handle;
 end;
 $function$;
-alter routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid) owner to postgres;
-comment on routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid) is 'Writes one receipt and returns {id, created_at}, by which it can be closed.';
-grant execute on routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid) to chumbo_runtime;
-grant execute on routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid) to service_role;
+alter routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid,integer) owner to postgres;
+comment on routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid,integer) is 'Writes one receipt and returns {id, created_at}, by which it can be closed.';
+grant execute on routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid,integer) to chumbo_runtime;
+grant execute on routine chumbo.write_receipt(text,text,text,jsonb,text,text,integer,integer,boolean,numeric,uuid,integer) to service_role;
 
 CREATE OR REPLACE FUNCTION public.chumbo_call(server text, capability text, arguments jsonb, request jsonb)
  RETURNS jsonb
@@ -2546,18 +8353,22 @@ begin
     v_outcome := v_run.outcome;
     v_error := v_run.error;
     v_count := v_run.row_count;
-    if v_outcome = 'ok' then
+    if v_run.answer is not null then
       v_shape := chumbo.shape_result(v_tool, v_run.answer, arguments, request);
+      if v_shape.error is not null then
+        v_outcome := 'tool_error';
+        v_error := v_shape.error;
+      end if;
       v_result := v_shape.result;
       v_is_whole := v_shape.is_whole;
       v_truncated := v_shape.truncated;
-      v_count := coalesce(v_shape.row_count, v_count);
+      v_count := case when v_outcome = 'ok' then coalesce(v_shape.row_count, v_count) else 0 end;
     end if;
   end if;
 
   v_receipt := chumbo.write_receipt(
     server, 'tool', capability, request, v_outcome, v_error ->> 'code', v_count, octet_length(v_result), v_truncated,
-    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), v_replay_of);
+    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), v_replay_of, v_tool.version);
 
   if v_is_claimed then
     perform chumbo.settle_key(v_tool.server_id, v_tool.name, request, v_outcome, v_result, (v_receipt ->> 'id')::uuid, v_is_whole);
@@ -2573,6 +8384,64 @@ alter routine public.chumbo_call(text,text,jsonb,jsonb) owner to postgres;
 comment on routine public.chumbo_call(text,text,jsonb,jsonb) is 'Admits a call of a SQL tool, runs it as its caller and writes its receipt, in one transaction. request holds verified facts only. Returns {outcome: ok, tool_error, refused, replayed or moved; revision; result as JSON text; is_whole; error {code, message, hint, …}}.';
 grant execute on routine public.chumbo_call(text,text,jsonb,jsonb) to chumbo_runtime;
 grant execute on routine public.chumbo_call(text,text,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION public.chumbo_complete(server text, reference jsonb, argument jsonb, context jsonb, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_kind text := case reference ->> 'type' when 'ref/prompt' then 'prompt' else 'resource_template' end;
+  v_name text;
+  v_gate record;
+  v_run jsonb;
+  v_row chumbo.capabilities;
+  v_answer record;
+  v_arguments jsonb;
+begin
+  select c.name
+  into v_name
+  from chumbo.capabilities as c
+  join chumbo.servers as s on s.id = c.server_id
+  where s.slug = chumbo_complete.server and c.kind = v_kind and c.handler <> 'typescript'
+    and case v_kind when 'prompt' then c.name = reference ->> 'name' else c.uri_prefix = split_part(reference ->> 'uri', '{', 1) and c.uri = reference ->> 'uri' end;
+  if not found and v_kind = 'resource_template' then
+    -- A client may name a URI in place of its template.
+    select m.kind, m.name into v_kind, v_name
+    from chumbo.servers as s
+    cross join lateral chumbo.match_uri(s.id, reference ->> 'uri') as m
+    where s.slug = chumbo_complete.server;
+  end if;
+  if v_name is null and coalesce((request ->> 'may_be_code')::boolean, false) then
+    return jsonb_build_object('outcome', 'unmatched');
+  end if;
+
+  v_gate := chumbo.admit(server, coalesce(v_kind, 'resource_template'), coalesce(v_name, ''), request);
+  if v_gate.refusal is not null then
+    return jsonb_build_object('outcome', 'refused', 'revision', (v_gate.entry).revision, 'error', v_gate.refusal);
+  end if;
+
+  -- No receipt: clients ask at every keystroke, and nothing is done. Limits count it all the same.
+  v_run := (v_gate.found_capability).completions -> (argument ->> 'name');
+  if v_run is null then
+    return jsonb_build_object('outcome', 'ok', 'revision', (v_gate.entry).revision, 'values', '[]'::jsonb, 'total', 0, 'has_more', false);
+  end if;
+  v_row := jsonb_populate_record(v_gate.found_capability, v_run);
+  v_arguments := jsonb_build_object(v_run #>> '{parameters,0,name}', coalesce(argument ->> 'value', ''));
+  if jsonb_array_length(v_run -> 'parameters') > 1 then
+    v_arguments := v_arguments || jsonb_build_object(v_run #>> '{parameters,1,name}',
+      case when jsonb_typeof(context -> 'arguments') = 'object' then context -> 'arguments' else '{}' end);
+  end if;
+  v_answer := chumbo.attempt(v_row, chumbo.find_target(v_row.target_name, v_row.target), v_arguments, request);
+  return jsonb_build_object(
+    'outcome', v_answer.outcome, 'revision', (v_gate.entry).revision, 'error', v_answer.error, 'values', v_answer.answer -> 'value',
+    'total', case when v_answer.row_count <= 1000 then v_answer.row_count end, 'has_more', v_answer.row_count > 100);
+end;
+$function$;
+alter routine public.chumbo_complete(text,jsonb,jsonb,jsonb,jsonb) owner to postgres;
+comment on routine public.chumbo_complete(text,jsonb,jsonb,jsonb,jsonb) is 'Completes an argument of a prompt or a variable of a template as its caller: at most 100 values. Counted by limits; leaves no receipt. Returns {outcome: ok, tool_error, refused or unmatched; revision; values; total, when it is at most 1000; has_more; error {code, message, hint, …}}.';
+grant execute on routine public.chumbo_complete(text,jsonb,jsonb,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine public.chumbo_complete(text,jsonb,jsonb,jsonb,jsonb) to service_role;
 
 CREATE OR REPLACE FUNCTION public.chumbo_enter(server text, request jsonb)
  RETURNS jsonb
@@ -2644,7 +8513,7 @@ begin
   v_receipt := chumbo.write_receipt(
     server, split_part(request ->> 'kind', ',', 1), request ->> 'name', request, v_outcome, v_error ->> 'code', null, octet_length(v_result), false,
     case when v_outcome <> 'open' then round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3) end,
-    v_earlier.receipt_id);
+    v_earlier.receipt_id, (v_gate.found_capability).version);
   if v_outcome = 'open' and request ? 'idempotency_key_hash' then
     update chumbo.idempotency as i
     set receipt_id = (v_receipt ->> 'id')::uuid
@@ -2702,6 +8571,269 @@ alter routine public.chumbo_finish(jsonb) owner to postgres;
 comment on routine public.chumbo_finish(jsonb) is 'Closes open receipts [{id, created_at, outcome, code, row_count, bytes, truncated, duration_ms, capability, kind, result}] and returns how many.';
 grant execute on routine public.chumbo_finish(jsonb) to chumbo_runtime;
 grant execute on routine public.chumbo_finish(jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION public.chumbo_list(server text, kind text, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_answer jsonb := public.chumbo_enter(server, request || '{"operation": "describe"}');
+  v_entry chumbo.servers;
+  v_scopes text[];
+  v_size integer;
+  v_after text := request ->> 'after';
+  v_page jsonb := '{"entries": [], "next": null}';
+begin
+  if v_answer ->> 'outcome' <> 'listed' then
+    return v_answer;
+  end if;
+  select s.* into v_entry from chumbo.servers as s where s.slug = chumbo_list.server;
+  v_answer := v_answer || jsonb_build_object('offers', chumbo.offers(v_entry.id));
+  if kind is null then
+    return v_answer;
+  end if;
+
+  v_scopes := array(select jsonb_array_elements_text(v_answer -> 'scopes'));
+  v_size := coalesce((v_entry.settings ->> 'page_size')::integer, 100);
+  -- Behind the rows come the lists of templates; a cursor into them begins with a sign that no name has.
+  if coalesce(v_after, '') not like '@%' then
+    v_page := chumbo.list_page(v_entry.id, kind, v_scopes, v_after, v_size, true, false);
+    v_after := '@';
+  end if;
+  if kind = 'resource' and v_page ->> 'next' is null then
+    v_page := v_page || chumbo.list_templates(
+      v_entry, v_scopes, nullif(substr(v_after, 2), ''), v_size - jsonb_array_length(v_page -> 'entries'), request);
+  end if;
+  return v_answer || v_page;
+end;
+$function$;
+alter routine public.chumbo_list(text,text,jsonb) owner to postgres;
+comment on routine public.chumbo_list(text,text,jsonb) is 'What chumbo_enter says to describe, what rows let the server announce, and one page of resources, templates or prompts: {outcome, server, scopes, code, offers {resources, prompts, completions}, entries, listed, next}. Without a kind no page.';
+grant execute on routine public.chumbo_list(text,text,jsonb) to chumbo_runtime;
+grant execute on routine public.chumbo_list(text,text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION public.chumbo_prompt(server text, name text, arguments jsonb, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_started timestamptz := clock_timestamp();
+  v_gate record;
+  v_row chumbo.capabilities;
+  v_problem text;
+  v_run record;
+  v_value jsonb;
+  v_messages jsonb;
+  v_description text;
+  v_outcome text := 'ok';
+  v_error jsonb;
+begin
+  v_gate := chumbo.admit(server, 'prompt', name, request);
+  v_row := v_gate.found_capability;
+  v_error := v_gate.refusal;
+  v_description := v_row.description;
+
+  -- The row moved from SQL to code since the runtime looked; nothing ran, and it will ask again.
+  if v_error is null and coalesce(v_row.handler, 'typescript') = 'typescript' then
+    return jsonb_build_object('outcome', 'moved', 'revision', (v_gate.entry).revision);
+  end if;
+
+  if v_error is null then
+    v_problem := chumbo.refuse_prompt_arguments(v_row.input_schema, arguments);
+    v_error := case
+      when v_gate.target is null and v_row.handler = 'sql' then jsonb_build_object('code', 'tool_unavailable')
+      when v_problem is not null then jsonb_build_object('code', 'invalid_arguments', 'message', v_problem)
+    end;
+  end if;
+
+  if v_error is not null then
+    v_outcome := 'refused';
+  elsif v_row.handler = 'static' then
+    v_messages := chumbo.fill_messages(v_row.content -> 'messages', arguments);
+  else
+    v_run := chumbo.attempt(v_row, v_gate.target, chumbo.text_arguments(v_row.parameters, arguments), request);
+    v_outcome := v_run.outcome;
+    v_error := v_run.error;
+    v_value := v_run.answer -> 'value';
+    if v_value ? 'messages' then
+      v_description := coalesce(v_value ->> 'description', v_description);
+      v_value := v_value -> 'messages';
+    end if;
+    if v_outcome = 'ok' and (v_value is null or v_value in ('null', '[]')) then
+      v_outcome := 'tool_error';
+      v_error := jsonb_build_object('code', 'empty_prompt');
+    elsif v_outcome = 'ok' then
+      v_messages := chumbo.normal_messages(v_value);
+      if v_messages is null then
+        v_outcome := 'tool_error';
+        v_error := jsonb_build_object('code', 'tool_failed');
+        raise log 'chumbo: the prompt % returned what is no message, trace %', v_row.name, request ->> 'trace_id';
+      end if;
+    end if;
+  end if;
+
+  perform chumbo.write_receipt(
+    server, 'prompt', name, request, v_outcome, v_error ->> 'code', coalesce(jsonb_array_length(v_messages), 0), octet_length(v_messages::text), false,
+    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), null,
+    case when v_outcome <> 'refused' then v_row.version end);
+
+  return jsonb_build_object(
+    'outcome', v_outcome, 'revision', (v_gate.entry).revision, 'description', v_description, 'messages', v_messages, 'error', v_error);
+end;
+$function$;
+alter routine public.chumbo_prompt(text,text,jsonb,jsonb) owner to postgres;
+comment on routine public.chumbo_prompt(text,text,jsonb,jsonb) is 'Admits a prompt of SQL, builds its messages as its caller and writes its receipt, in one transaction. request holds verified facts only. Returns {outcome: ok, tool_error, refused or moved; revision; description; messages; error {code, message, hint, …}}.';
+grant execute on routine public.chumbo_prompt(text,text,jsonb,jsonb) to chumbo_runtime;
+grant execute on routine public.chumbo_prompt(text,text,jsonb,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION public.chumbo_read(server text, uri text, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_started timestamptz := clock_timestamp();
+  v_match record;
+  v_gate record;
+  v_row chumbo.capabilities;
+  v_arguments jsonb;
+  v_run record;
+  v_contents jsonb;
+  v_count integer;
+  v_outcome text := 'ok';
+  v_error jsonb;
+begin
+  select m.*
+  into v_match
+  from chumbo.servers as s
+  cross join lateral chumbo.match_uri(s.id, chumbo_read.uri) as m
+  where s.slug = chumbo_read.server and s.is_enabled;
+  -- Code may know it. Nothing was decided, so nothing counts and no receipt is left.
+  if not found and coalesce((request ->> 'may_be_code')::boolean, false) then
+    return jsonb_build_object('outcome', 'unmatched');
+  end if;
+
+  -- What no row answers is admitted like an unknown name, so that guessing is limited and leaves its receipt.
+  v_gate := chumbo.admit(server, coalesce(v_match.kind, 'resource'), coalesce(v_match.name, ''), request);
+  v_row := v_gate.found_capability;
+  v_error := v_gate.refusal;
+
+  if v_error is null and v_row.handler = 'static' then
+    v_contents := jsonb_build_array(v_row.content);
+  elsif v_error is null and v_gate.target is null then
+    v_error := jsonb_build_object('code', 'tool_unavailable');
+  elsif v_error is null then
+    v_arguments := chumbo.text_arguments(v_row.parameters, v_match.arguments);
+    if exists (select from jsonb_array_elements(v_row.parameters) as p where (p ->> 'required')::boolean and not v_arguments ? (p ->> 'name')) then
+      v_contents := '[]';
+    else
+      v_run := chumbo.attempt(v_row, v_gate.target, v_arguments, request);
+      v_outcome := v_run.outcome;
+      v_error := v_run.error;
+      v_contents := v_run.answer -> 'value';
+      v_count := v_run.row_count;
+    end if;
+    -- Nothing there, nothing the caller may see, and a variable that cannot be what the function takes: one answer, or ids
+    -- could be guessed.
+    if v_outcome = 'ok' and v_contents = '[]' or v_error ->> 'code' = 'invalid_arguments' then
+      v_outcome := 'tool_error';
+      v_error := jsonb_build_object('code', 'resource_not_found');
+    end if;
+  end if;
+
+  if v_error is not null then
+    v_outcome := case v_outcome when 'ok' then 'refused' else v_outcome end;
+    v_contents := null;
+  else
+    v_contents := (
+      select jsonb_agg(
+        jsonb_strip_nulls(jsonb_build_object('uri', chumbo_read.uri, 'mimeType',
+          coalesce(v_row.mime_type, case when c.value ? 'blob' then 'application/octet-stream' else 'text/plain' end))) || c.value
+        order by c.place)
+      from jsonb_array_elements(v_contents) with ordinality as c (value, place)
+    );
+  end if;
+
+  perform chumbo.write_receipt(
+    server, coalesce(v_match.kind, 'resource'), coalesce(v_match.name, ''), request, v_outcome, v_error ->> 'code',
+    coalesce(v_count, jsonb_array_length(v_contents), 0), octet_length(v_contents::text),
+    coalesce(v_contents @? '$[*]._meta."dev.chumbo/truncated"', false),
+    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), null,
+    case when v_outcome <> 'refused' then v_row.version end);
+
+  return jsonb_build_object(
+    'outcome', v_outcome, 'revision', (v_gate.entry).revision, 'contents', v_contents, 'error', v_error, 'cache_ttl_ms', v_row.cache_ttl_ms);
+end;
+$function$;
+alter routine public.chumbo_read(text,text,jsonb) owner to postgres;
+comment on routine public.chumbo_read(text,text,jsonb) is 'Admits the read of a URI that a row answers, runs it as its caller and writes its receipt, in one transaction. request holds verified facts only. Returns {outcome: ok, tool_error, refused or unmatched; revision; contents; cache_ttl_ms; error {code, message, hint, …}}.';
+grant execute on routine public.chumbo_read(text,text,jsonb) to chumbo_runtime;
+grant execute on routine public.chumbo_read(text,text,jsonb) to service_role;
+
+CREATE OR REPLACE FUNCTION public.chumbo_search(server text, query text, request jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_started timestamptz := clock_timestamp();
+  -- Named as no call: search_tools has no row, and whether it exists is the server's mode to say.
+  v_gate record := chumbo.admit(server, 'tool', null, request || '{"operation": "search"}');
+  v_error jsonb := v_gate.refusal;
+  v_wait integer;
+  v_found bigint[];
+  v_entries jsonb := '[]';
+begin
+  -- Where the catalog is listed there is no such tool, whatever its arguments are.
+  if (v_error is null or v_error ->> 'code' = 'invalid_arguments')
+    and coalesce((v_gate.entry).settings ->> 'catalog_mode', 'list') <> 'search'
+  then
+    v_error := '{"code": "unknown_capability"}';
+  end if;
+  if v_error is null or v_error ->> 'code' = 'unknown_capability' then
+    if coalesce((request ->> 'attempt')::integer, 1) = 1 then
+      v_wait := chumbo.consume_limits((v_gate.entry).id, case when v_error is null then 'search_tools' end, request);
+      v_error := case
+        when v_wait = 0 then jsonb_build_object('code', 'queue_timeout', 'retry_after', 1)
+        when v_wait > 0 then jsonb_build_object('code', 'rate_limited', 'retry_after', v_wait)
+        else v_error
+      end;
+    end if;
+  end if;
+
+  if v_error is null and request ->> 'tool' = 'call_tool' then
+    v_error := '{"code": "invalid_arguments"}';
+  end if;
+
+  if v_error is null then
+    -- Apart from the statement below, whose planner would search once more to learn how many rows to expect.
+    v_found := chumbo.search_ranked((v_gate.entry).id, v_gate.scopes, query);
+    select coalesce(jsonb_agg(
+      jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'handler', c.handler, 'definition', chumbo.definition(c)) order by f.place), '[]')
+    into v_entries
+    from unnest(v_found) with ordinality as f (id, place)
+    join chumbo.capabilities as c on c.id = f.id;
+  end if;
+
+  -- How much was found, and never what was asked for.
+  perform chumbo.write_receipt(
+    server, 'tool', coalesce(request ->> 'tool', 'search_tools'), request, case when v_error is null then 'ok' else 'refused' end, v_error ->> 'code',
+    jsonb_array_length(v_entries), octet_length(v_entries::text), false,
+    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), null);
+
+  return jsonb_build_object('outcome', case when v_error is null then 'found' else 'refused' end, 'revision', (v_gate.entry).revision, 'error', v_error)
+    || case when v_error is null
+      then jsonb_build_object('server', chumbo.server_facts(v_gate.entry, request), 'scopes', to_jsonb(v_gate.scopes), 'entries', v_entries)
+      else '{}'
+    end;
+end;
+$function$;
+alter routine public.chumbo_search(text,text,jsonb) owner to postgres;
+comment on routine public.chumbo_search(text,text,jsonb) is 'Admits a search as a call of search_tools, answers it with at most five tools the caller may use, and writes its receipt. request holds verified facts only; with tool call_tool it refuses what is no proper call of that. Returns {outcome: found or refused; revision; server; scopes; entries, each with its definition, best first; error}.';
+grant execute on routine public.chumbo_search(text,text,jsonb) to chumbo_runtime;
+grant execute on routine public.chumbo_search(text,text,jsonb) to service_role;
 
 CREATE OR REPLACE FUNCTION public.chumbo_servers()
  RETURNS jsonb

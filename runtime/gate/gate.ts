@@ -3,7 +3,7 @@
 import { z } from 'zod'
 
 /** The newest migration this version of the runtime calls. `tests/unit/tooling` holds it against `sql/migrations`. */
-export const requiredSchema = 11
+export const requiredSchema = 18
 
 /** One verified request, as the RPCs take it; built by `request-facts.ts` only. */
 export type RequestFacts = Readonly<Record<string, unknown>> & {

@@ -124,6 +124,53 @@ comment on function public.chumbo_servers() is
 revoke all on function public.chumbo_servers() from public, anon, authenticated, service_role;
 grant execute on function public.chumbo_servers() to service_role, chumbo_runtime;
 
+create or replace function chumbo.resolve_target(target text)
+  returns regprocedure
+  language plpgsql stable
+  security invoker
+  set search_path = ''
+as $$
+declare
+  v_found text[];
+  v_parts text[];
+begin
+  if target like '%(%' then
+    if to_regprocedure(target) is not null then
+      return to_regprocedure(target);
+    end if;
+  else
+    begin
+      v_parts := parse_ident(target);
+    exception
+      -- Not a name, so it is none of a function.
+      when invalid_parameter_value then v_parts := null;
+    end;
+    select array_agg(p.oid::regprocedure::text order by p.oid)
+    into v_found
+    from pg_catalog.pg_proc as p
+    join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
+    where cardinality(v_parts) = 2 and n.nspname = v_parts[1]
+      -- Alone, so that the index on the names of functions is used.
+      and p.proname = v_parts[2];
+
+    if cardinality(v_found) = 1 then
+      return v_found[1]::regprocedure;
+    elsif cardinality(v_found) > 1 then
+      raise exception using errcode = 'PT409', message = 'ambiguous_target',
+        detail = format('%s has %s signatures: %s.', target, cardinality(v_found), array_to_string(v_found, ', ')),
+        hint = 'Name the one you mean, with its argument types.';
+    end if;
+  end if;
+
+  raise exception using errcode = 'PT404', message = 'unknown_target',
+    detail = format('There is no function %s.', target),
+    hint = 'Write schema.name, or schema.name(argument types), of a function that exists.';
+end;
+$$;
+comment on function chumbo.resolve_target(text) is
+  'The one function meant by schema.name or by a full signature. Raises unknown_target, ambiguous_target.';
+revoke all on function chumbo.resolve_target(text) from public, anon, authenticated, service_role;
+
 -- Clients put a server's name before a tool's and take 64 characters in all, of the plainest alphabet.
 create or replace function chumbo.public_name(name text)
   returns text
@@ -160,14 +207,16 @@ begin
       hint = 'Pass another one with name => …';
   end if;
 
-  select c.target
+  select coalesce(c.target, c.handler)
   into v_other
   from chumbo.capabilities as c
   where c.server_id = require_name.server_id and c.kind = require_name.kind and c.name = require_name.name
-    and c.target <> require_name.target
     -- A new signature of the same function, or the successor of one that is gone, takes over the name.
-    and split_part(c.target, '(', 1) <> split_part(require_name.target, '(', 1)
-    and chumbo.find_target(c.target_name, c.target) is not null;
+    and case
+      when c.handler = 'sql' then array[c.target_schema, c.target_name] <> (parse_ident(require_name.target, false))[1:2]
+        and chumbo.find_target(c.target_name, c.target) is not null
+      else c.handler = 'table'
+    end;
   if v_other is not null then
     raise exception using errcode = 'PT409', message = 'name_taken',
       detail = format('The %s %s runs %s already, and cannot run %s as well.', kind, name, v_other, target),
@@ -828,7 +877,7 @@ begin
 
   v_receipt := chumbo.write_receipt(
     server, 'tool', capability, request, v_outcome, v_error ->> 'code', v_count, octet_length(v_result), v_truncated,
-    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), v_replay_of);
+    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), v_replay_of, v_tool.version);
 
   if v_is_claimed then
     perform chumbo.settle_key(v_tool.server_id, v_tool.name, request, v_outcome, v_result, (v_receipt ->> 'id')::uuid, v_is_whole);
@@ -913,7 +962,7 @@ begin
         ) #>> '{}', v_instructions)
       from pg_catalog.pg_proc as p
       join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-      where p.proname = (parse_ident(split_part(entry.instructions_target, '(', 1)))[2] and p.oid::regprocedure::text = entry.instructions_target;
+      where p.proname = (parse_ident(entry.instructions_target, false))[2] and p.oid::regprocedure::text = entry.instructions_target;
     exception
       when others or query_canceled or assert_failure then
         raise log 'chumbo: the instructions of server % failed with SQLSTATE %', entry.slug, sqlstate;
@@ -1003,7 +1052,7 @@ begin
   v_receipt := chumbo.write_receipt(
     server, split_part(request ->> 'kind', ',', 1), request ->> 'name', request, v_outcome, v_error ->> 'code', null, octet_length(v_result), false,
     case when v_outcome <> 'open' then round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3) end,
-    v_earlier.receipt_id);
+    v_earlier.receipt_id, (v_gate.found_capability).version);
   if v_outcome = 'open' and request ? 'idempotency_key_hash' then
     update chumbo.idempotency as i
     set receipt_id = (v_receipt ->> 'id')::uuid
@@ -1026,6 +1075,6 @@ revoke all on function public.chumbo_enter(text, jsonb) from public, anon, authe
 grant execute on function public.chumbo_enter(text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (11, 'registry', '8696f4b7a2e7f8b6637864e6203ffd3dd05a80f57b2f2676f9afd2441ea0006c') -- chumbo.installed
+values (11, 'registry', '6cd189c4bea5592292f059a806fdd913379cac0eb98c2c3f2e1bce59e95d9c29') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

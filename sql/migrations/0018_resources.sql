@@ -1392,6 +1392,6 @@ revoke all on function public.chumbo_list(text, text, jsonb) from public, anon, 
 grant execute on function public.chumbo_list(text, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (18, 'resources', '0000000000000000000000000000000000000000000000000000000000000000') -- chumbo.installed
+values (18, 'resources', '3a4494e257cd2568b0bacb9c1abcf22249db8d34cb077491aba53a46e9ceb867') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

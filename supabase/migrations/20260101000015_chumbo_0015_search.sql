@@ -422,12 +422,18 @@ declare
   -- Quoted or not: what stands around a name is no part of it.
   v_name text := regexp_replace(left(query, 200) collate "C", '^[^A-Za-z0-9_-]+|[^A-Za-z0-9_-]+$', '', 'g');
   v_weights double precision[];
-  v_candidate record;
+  v_take integer := most;
+  v_best bigint[];
+  v_id bigint;
   v_found bigint[] := '{}';
 begin
-  -- How rare a term is among what this caller may see: nothing about the rest shows in the order of an answer.
+  -- How rare a term is among what this caller may see: nothing about the rest shows in the order of an answer. Of the terms that
+  -- most tools have, those that would make a search of a huge catalog long say the least, and are left out: a null weight.
   v_weights := array(
-    select ln(1 + (n.tools - f.tools + 0.5) / (f.tools + 0.5))
+    select case
+      when sum(f.tools) over (order by f.tools, t.place) <= 20000 or row_number() over (order by f.tools, t.place) = 1
+        then ln(1 + (n.tools - f.tools + 0.5) / (f.tools + 0.5))
+    end
     from (select count(*)::double precision as tools from chumbo.search_documents as d where d.audience_id = any (v_audiences)) as n
     cross join unnest(v_query.terms) with ordinality as t (term, place)
     cross join lateral (
@@ -436,42 +442,43 @@ begin
     order by t.place
   );
 
-  for v_candidate in
-    select s.capability_id
-    from (
-      select d.capability_id, s.score, d.name
-      from (
-        select p.capability_id, sum(p.impact * t.weight) as score
-        from unnest(v_query.terms, v_weights) with ordinality as t (term, weight, place)
-        cross join lateral (
-          select p.capability_id, p.impact from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences)
-        ) as p
-        group by p.capability_id
-        having min(t.place) <= v_query.telling
-      ) as s
-      join chumbo.search_documents as d on d.capability_id = s.capability_id
-      union all
-      select d.capability_id, 'infinity', d.name
-      from chumbo.search_documents as d
-      where d.name = v_name and d.audience_id = any (v_audiences)
-    ) as s
-    order by s.score desc, s.name
+  v_best := array(
+    select d.capability_id from chumbo.search_documents as d where d.name = v_name and d.audience_id = any (v_audiences));
   loop
+    v_best := v_best || array(
+      select p.capability_id
+      from unnest(v_query.terms, v_weights) with ordinality as t (term, weight, place)
+      cross join lateral (
+        select p.capability_id, p.impact from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences)
+      ) as p
+      where t.weight is not null
+      group by p.capability_id
+      having min(t.place) <= v_query.telling
+      -- By age where the words decide nothing: their names would have to be fetched for all of thousands of equals.
+      order by sum(p.impact * t.weight) desc, p.capability_id
+      limit v_take
+    );
     -- Looked at one by one, as far as it takes: a tool whose function is gone cannot run, so it is not offered.
-    if not v_candidate.capability_id = any (v_found) and exists (
-      select
-      from chumbo.capabilities as c
-      where c.id = v_candidate.capability_id and (c.handler <> 'sql' or chumbo.find_target(c.target_name, c.target) is not null)
-    ) then
-      v_found := v_found || v_candidate.capability_id;
+    foreach v_id in array v_best loop
+      if not v_id = any (v_found) and exists (
+        select
+        from chumbo.capabilities as c
+        where c.id = v_id and (c.handler <> 'sql' or chumbo.find_target(c.target_name, c.target) is not null)
+      ) then
+        v_found := v_found || v_id;
+      end if;
       exit when cardinality(v_found) = most;
-    end if;
+    end loop;
+    -- Fewer than were asked for are all there are.
+    exit when cardinality(v_found) = most or cardinality(v_best) < v_take;
+    v_take := v_take * 20;
+    v_best := v_found;
   end loop;
   return v_found;
 end;
 $$;
 comment on function chumbo.search_ranked(bigint, text[], text, integer) is
-  'The tools these scopes may use that a query finds, best first by BM25 and then by name; the one of exactly that name before all others.';
+  'The tools these scopes may use that a query finds, best first by BM25, then in the order of their registration; the one of exactly that name before all others.';
 revoke all on function chumbo.search_ranked(bigint, text[], text, integer) from public, anon, authenticated, service_role;
 grant execute on function chumbo.search_ranked(bigint, text[], text, integer) to service_role, chumbo_runtime;
 
@@ -503,6 +510,7 @@ declare
   v_gate record := chumbo.admit(server, 'tool', null, request || '{"operation": "search"}');
   v_error jsonb := v_gate.refusal;
   v_wait integer;
+  v_found bigint[];
   v_entries jsonb := '[]';
 begin
   -- Where the catalog is listed there is no such tool, whatever its arguments are.
@@ -527,10 +535,12 @@ begin
   end if;
 
   if v_error is null then
+    -- Apart from the statement below, whose planner would search once more to learn how many rows to expect.
+    v_found := chumbo.search_ranked((v_gate.entry).id, v_gate.scopes, query);
     select coalesce(jsonb_agg(
       jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'handler', c.handler, 'definition', chumbo.definition(c)) order by f.place), '[]')
     into v_entries
-    from unnest(chumbo.search_ranked((v_gate.entry).id, v_gate.scopes, query)) with ordinality as f (id, place)
+    from unnest(v_found) with ordinality as f (id, place)
     join chumbo.capabilities as c on c.id = f.id;
   end if;
 
@@ -553,6 +563,8 @@ comment on function public.chumbo_search(text, text, jsonb) is
 revoke all on function public.chumbo_search(text, text, jsonb) from public, anon, authenticated, service_role;
 grant execute on function public.chumbo_search(text, text, jsonb) to service_role, chumbo_runtime;
 
+-- Built in place: nothing is pinned before this version, so it is empty and only reads a table of a row a capability.
+-- squawk-ignore require-concurrent-index-creation
 create index if not exists capabilities_pinned_idx on chumbo.capabilities (server_id, kind, name) where is_pinned;
 
 create or replace function chumbo.list_page(server_id bigint, kind text, scopes text[], after text, page_size integer, with_definitions boolean, only_pinned boolean default false)
@@ -624,6 +636,6 @@ revoke all on function chumbo.list_page(bigint, text, text[], text, integer, boo
 grant execute on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (15, 'search', 'a9adc895e229f55ebd851209aec1f2acd5e44e0c569f7e4d6993a3a336389957') -- chumbo.installed
+values (15, 'search', '3605879b9d1ab2e25a7de5d6ff5ad0a071c1c436683d62393f427dfcf372a68b') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

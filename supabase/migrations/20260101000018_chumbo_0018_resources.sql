@@ -1084,7 +1084,8 @@ begin
     server, coalesce(v_match.kind, 'resource'), coalesce(v_match.name, ''), request, v_outcome, v_error ->> 'code',
     coalesce(v_count, jsonb_array_length(v_contents), 0), octet_length(v_contents::text),
     coalesce(v_contents @? '$[*]._meta."dev.chumbo/truncated"', false),
-    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), null);
+    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), null,
+    case when v_outcome <> 'refused' then v_row.version end);
 
   return jsonb_build_object(
     'outcome', v_outcome, 'revision', (v_gate.entry).revision, 'contents', v_contents, 'error', v_error, 'cache_ttl_ms', v_row.cache_ttl_ms);
@@ -1184,7 +1185,8 @@ begin
 
   perform chumbo.write_receipt(
     server, 'prompt', name, request, v_outcome, v_error ->> 'code', coalesce(jsonb_array_length(v_messages), 0), octet_length(v_messages::text), false,
-    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), null);
+    round((extract(epoch from clock_timestamp() - v_started) * 1000)::numeric, 3), null,
+    case when v_outcome <> 'refused' then v_row.version end);
 
   return jsonb_build_object(
     'outcome', v_outcome, 'revision', (v_gate.entry).revision, 'description', v_description, 'messages', v_messages, 'error', v_error);
@@ -1390,6 +1392,6 @@ revoke all on function public.chumbo_list(text, text, jsonb) from public, anon, 
 grant execute on function public.chumbo_list(text, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (18, 'resources', 'd40bb0aa953433a4915076286e2ccdd91687ab0f4398fd3c10402f4ce8b8c4e1') -- chumbo.installed
+values (18, 'resources', '3a4494e257cd2568b0bacb9c1abcf22249db8d34cb077491aba53a46e9ceb867') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -13,8 +13,8 @@ create extension citext schema citext_home;
 grant usage on schema citext_home to authenticated;
 grant execute on all functions in schema citext_home to authenticated;
 create collation demo.loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-create schema private;
-create type private.mood as enum ('low', 'high');
+create schema unseen;
+create type unseen.mood as enum ('low', 'high');
 create table demo.things (
   id integer primary key,
   i2 smallint, i4 integer, i8 bigint, num numeric, f4 real, f8 double precision, yes boolean, u uuid,
@@ -40,7 +40,7 @@ insert into demo.things values
     'high', 3, 'high', '10.0.0.3', '10.0.2.0/24', '08:00:2b:01:02:03',
     '3', '3', '{3}', '[3,4)', '\x03', '3', '(3,3)', 'z');
 insert into demo.things (id) values (4);
-create table demo.odd (id integer primary key, word text collate demo.loose, feeling private.mood);
+create table demo.odd (id integer primary key, word text collate demo.loose, feeling unseen.mood);
 insert into demo.odd values (1, 'Word', 'low');
 alter table demo.odd enable row level security;
 create policy select_all on demo.odd for select to authenticated using (true);

@@ -184,14 +184,14 @@ describe('a whole request is refused', () => {
 
   it.each(['tools/call', 'tools/list'])('by an older database, which is named: %s', async (method) => {
     const project = await createProject([{ name: 'list', run: () => '{}' }])
-    project.database.refusal = { code: 'schema_outdated', needed: 11, found: 10 }
+    project.database.refusal = { code: 'schema_outdated', needed: 18, found: 17 }
 
     const response = await project.modern(project.start(), method, call('list'))
 
     expect(response.status).toBe(503)
     const { error } = await read(response)
     expect(error).toMatchObject({ data: { code: 'schema_outdated' } })
-    expect(error?.message).toMatch(/needs version 11 .* found version 10/)
+    expect(error?.message).toMatch(/needs version 18 .* found version 17/)
   })
 
   it('by a server that does not exist', async () => {
