@@ -235,7 +235,7 @@ function answerGate(
       instructions: null,
       unregistered: 'serve',
       catalog_mode: 'list',
-      cache_seconds: 60,
+      cache_seconds: 0,
     },
     scopes: scopesOf.get(sessionId) ?? [],
     ...(operation === 'call'

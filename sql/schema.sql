@@ -539,14 +539,14 @@ create table chumbo.servers (
   constraint servers_pkey PRIMARY KEY (id),
   constraint servers_slug_key UNIQUE (slug),
   constraint servers_name_is_short CHECK (((length(name) >= 1) AND (length(name) <= 128))),
-  constraint servers_settings_are_known CHECK (((jsonb_typeof(settings) = 'object'::text) AND ((settings - ARRAY['unregistered'::text, 'page_size'::text, 'catalog_mode'::text, 'cache_seconds'::text]) = '{}'::jsonb) AND (COALESCE((settings ->> 'unregistered'::text), 'serve'::text) = ANY (ARRAY['serve'::text, 'refuse'::text])) AND ((COALESCE(((settings ->> 'page_size'::text))::integer, 100) >= 1) AND (COALESCE(((settings ->> 'page_size'::text))::integer, 100) <= 1000)) AND (COALESCE((settings ->> 'catalog_mode'::text), 'list'::text) = ANY (ARRAY['list'::text, 'search'::text])) AND ((COALESCE(((settings ->> 'cache_seconds'::text))::integer, 60) >= 0) AND (COALESCE(((settings ->> 'cache_seconds'::text))::integer, 60) <= 86400)))),
+  constraint servers_settings_are_known CHECK (((jsonb_typeof(settings) = 'object'::text) AND ((settings - ARRAY['unregistered'::text, 'page_size'::text, 'catalog_mode'::text, 'cache_seconds'::text]) = '{}'::jsonb) AND (COALESCE((settings ->> 'unregistered'::text), 'serve'::text) = ANY (ARRAY['serve'::text, 'refuse'::text])) AND ((COALESCE(((settings ->> 'page_size'::text))::integer, 100) >= 1) AND (COALESCE(((settings ->> 'page_size'::text))::integer, 100) <= 1000)) AND (COALESCE((settings ->> 'catalog_mode'::text), 'list'::text) = ANY (ARRAY['list'::text, 'search'::text])) AND ((COALESCE(((settings ->> 'cache_seconds'::text))::integer, 0) >= 0) AND (COALESCE(((settings ->> 'cache_seconds'::text))::integer, 0) <= 86400)))),
   constraint servers_slug_is_no_document CHECK ((slug <> 'oauth-protected-resource'::text)),
   constraint servers_slug_is_url_safe CHECK ((slug ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)),
   constraint servers_version_is_short CHECK (((length(version) >= 1) AND (length(version) <= 64)))
 );
 alter table chumbo.servers owner to postgres;
 comment on table chumbo.servers is 'The MCP servers one function offers; clients see name, version, title and instructions. Null leaves it to the code.';
-comment on column chumbo.servers.settings is 'unregistered: serve (default) or refuse code handlers without a row; page_size: entries per list page, 1 to 1000, default 100; catalog_mode: list (default) or search; cache_seconds: how long a client may keep a list, 0 to 86400, default 60.';
+comment on column chumbo.servers.settings is 'unregistered: serve (default) or refuse code handlers without a row; page_size: entries per list page, 1 to 1000, default 100; catalog_mode: list (default) or search; cache_seconds: how long a client may keep a list, 0 to 86400, default 0.';
 comment on column chumbo.servers.revision is 'Grows with every change to the server or one of its capabilities.';
 comment on column chumbo.servers.instructions_target is 'The exact signature of a function () returns text that writes the instructions for each caller; null or a failure leaves the fixed ones.';
 alter table chumbo.servers enable row level security;
@@ -5166,7 +5166,7 @@ begin
     perform chumbo.require_target(v_target);
     v_parameters := chumbo.describe_parameters(v_target);
     v_schema := chumbo.prompt_schema(coalesce(register_prompt.arguments, '[]'), v_parameters);
-    perform chumbo.warn_of_target(v_target, strict);
+    perform chumbo.warn_of_target(v_target, strict, description is not null);
     v_run := chumbo.borrow(v_target, (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p),
       chumbo.describe_messages(v_target));
   else
@@ -5288,7 +5288,7 @@ begin
     if v_problem is not null then
       perform chumbo.refuse_uri(register_resource.uri, format('has a variable that %s does not take: %s.', v_target, v_problem));
     end if;
-    perform chumbo.warn_of_target(v_target, strict);
+    perform chumbo.warn_of_target(v_target, strict, description is not null);
     select d.query, d.mime_type
     into v_query, v_mime_type
     from chumbo.describe_contents(v_target, register_resource.row_cap, v_uri.is_template) as d;
@@ -5300,7 +5300,7 @@ begin
   end if;
   if list is not null then
     v_list := chumbo.resolve_target(register_resource.list);
-    perform chumbo.warn_of_target(v_list, strict);
+    perform chumbo.warn_of_target(v_list, strict, true);
   end if;
 
   v_name := coalesce(register_resource.name, chumbo.public_name(coalesce(v_run ->> 'target_name', register_resource.uri)));
@@ -5463,7 +5463,7 @@ begin
   end if;
   perform chumbo.require_scopes(register_table.scopes);
 
-  for v_warning in select w from chumbo.table_warnings(v_relation) as w loop
+  for v_warning in select w from chumbo.table_warnings(v_relation, register_table.description is not null) as w loop
     if strict then
       raise exception using errcode = 'PT400', message = 'unsafe_target', detail = v_warning,
         hint = 'Mend it, or register without strict.';
@@ -5508,7 +5508,6 @@ declare
   v_is_write boolean;
   v_parameters jsonb;
   v_result record;
-  v_warning text;
   v_id bigint;
 begin
   select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = v_target;
@@ -5527,13 +5526,7 @@ begin
     v_parameters := chumbo.collection_parameters(v_parameters, register_tool.row_cap);
   end if;
 
-  for v_warning in select chumbo.target_warnings(v_target) loop
-    if strict then
-      raise exception using errcode = 'PT400', message = 'unsafe_target', detail = v_warning,
-        hint = 'Mend it, or register without strict.';
-    end if;
-    raise warning '%', v_warning;
-  end loop;
+  perform chumbo.warn_of_target(v_target, register_tool.strict, register_tool.description is not null);
 
   select * into v_result
   from chumbo.describe_result(v_target, register_tool.row_cap, register_tool.result, register_tool.columns);
@@ -6626,7 +6619,7 @@ begin
     'name', entry.name, 'version', entry.version, 'title', entry.title, 'instructions', v_instructions,
     'unregistered', coalesce(entry.settings ->> 'unregistered', 'serve'),
     'catalog_mode', coalesce(entry.settings ->> 'catalog_mode', 'list'),
-    'cache_seconds', coalesce((entry.settings ->> 'cache_seconds')::integer, 60));
+    'cache_seconds', coalesce((entry.settings ->> 'cache_seconds')::integer, 0));
 end;
 $function$;
 alter routine chumbo.server_facts(chumbo.servers,jsonb) owner to postgres;
@@ -6699,7 +6692,7 @@ begin
         detail = format('%s does not complete an argument.', v_target),
         hint = 'It takes the text typed so far, may take the other arguments as jsonb, and returns setof text.';
     end if;
-    perform chumbo.warn_of_target(v_target, false);
+    perform chumbo.warn_of_target(v_target, false, true);
     v_run := chumbo.borrow(v_target,
       (select jsonb_agg(p - 'schema') from jsonb_array_elements(chumbo.describe_parameters(v_target)) as p),
       -- One more than a total is worth telling.
@@ -7257,7 +7250,7 @@ begin
       where f.fault is not null
       union all
       select w.warning
-      from chumbo.table_warnings(c.oid) as w (warning)
+      from chumbo.table_warnings(c.oid, t.description is not null) as w (warning)
       where c.oid is not null and chumbo.table_fault(c.oid) is null
       union all
       select format('%s has no column %I any more.', c.oid::regclass, missing)
@@ -7431,7 +7424,7 @@ $function$;
 alter routine chumbo.table_tools() owner to postgres;
 comment on routine chumbo.table_tools() is 'The three tools by which the registered tables of a server are read.';
 
-CREATE OR REPLACE FUNCTION chumbo.table_warnings(relation oid)
+CREATE OR REPLACE FUNCTION chumbo.table_warnings(relation oid, is_described boolean)
  RETURNS SETOF text
  LANGUAGE plpgsql
  STABLE
@@ -7455,13 +7448,13 @@ begin
   if not has_any_column_privilege('authenticated', relation, 'select') then
     return next format('authenticated may not select from %1$s, so nobody will find it; grant select on %1$s to authenticated;', relation::regclass);
   end if;
-  if obj_description(relation, 'pg_class') is null then
+  if not is_described and obj_description(relation, 'pg_class') is null then
     return next format('%s has no comment, and the description is all a model has to choose by.', relation::regclass);
   end if;
 end;
 $function$;
-alter routine chumbo.table_warnings(oid) owner to postgres;
-comment on routine chumbo.table_warnings(oid) is 'What is risky or useless about offering this table or view, a sentence each.';
+alter routine chumbo.table_warnings(oid,boolean) owner to postgres;
+comment on routine chumbo.table_warnings(oid,boolean) is 'What is risky or useless about offering this table or view, a sentence each.';
 
 CREATE OR REPLACE FUNCTION chumbo.target_description(target regprocedure)
  RETURNS text
@@ -7474,7 +7467,7 @@ $function$;
 alter routine chumbo.target_description(regprocedure) owner to postgres;
 comment on routine chumbo.target_description(regprocedure) is 'What the comment of a function says of it as a whole, without its @param lines; null when it says nothing.';
 
-CREATE OR REPLACE FUNCTION chumbo.target_warnings(target regprocedure)
+CREATE OR REPLACE FUNCTION chumbo.target_warnings(target regprocedure, is_described boolean)
  RETURNS SETOF text
  LANGUAGE plpgsql
  STABLE
@@ -7485,12 +7478,13 @@ begin
   select format('%s Next: %s', f.detail, f.fix)
   from chumbo.lint_functions(array[target_warnings.target::oid]) as f
   where f.level <> 'info'
+    and not (f.rule = 'no_comment' and target_warnings.is_described)
     and not exists (select from chumbo.accepted_findings as a where a.key = f.rule || ' ' || f.object)
   order by f.rule, f.object;
 end;
 $function$;
-alter routine chumbo.target_warnings(regprocedure) owner to postgres;
-comment on routine chumbo.target_warnings(regprocedure) is 'What is risky or useless about offering this function and was not accepted, a sentence and its remedy each.';
+alter routine chumbo.target_warnings(regprocedure,boolean) owner to postgres;
+comment on routine chumbo.target_warnings(regprocedure,boolean) is 'What is risky or useless about offering this function and was not accepted, a sentence and its remedy each.';
 
 CREATE OR REPLACE FUNCTION chumbo.text_arguments(parameters jsonb, given jsonb)
  RETURNS jsonb
@@ -8194,7 +8188,7 @@ comment on routine chumbo.value_schema(oid,integer,integer) is 'The JSON Schema 
 grant execute on routine chumbo.value_schema(oid,integer,integer) to chumbo_runtime;
 grant execute on routine chumbo.value_schema(oid,integer,integer) to service_role;
 
-CREATE OR REPLACE FUNCTION chumbo.warn_of_target(target regprocedure, strict boolean)
+CREATE OR REPLACE FUNCTION chumbo.warn_of_target(target regprocedure, strict boolean, is_described boolean)
  RETURNS void
  LANGUAGE plpgsql
  STABLE
@@ -8203,7 +8197,7 @@ AS $function$
 declare
   v_warning text;
 begin
-  for v_warning in select chumbo.target_warnings(target) loop
+  for v_warning in select chumbo.target_warnings(warn_of_target.target, warn_of_target.is_described) loop
     if strict then
       raise exception using errcode = 'PT400', message = 'unsafe_target', detail = v_warning,
         hint = 'Mend it, or register without strict.';
@@ -8212,8 +8206,8 @@ begin
   end loop;
 end;
 $function$;
-alter routine chumbo.warn_of_target(regprocedure,boolean) owner to postgres;
-comment on routine chumbo.warn_of_target(regprocedure,boolean) is 'Warns of what is risky or useless about offering a function; with strict raises unsafe_target.';
+alter routine chumbo.warn_of_target(regprocedure,boolean,boolean) owner to postgres;
+comment on routine chumbo.warn_of_target(regprocedure,boolean,boolean) is 'Warns of what is risky or useless about offering a function; with strict raises unsafe_target.';
 
 CREATE OR REPLACE FUNCTION chumbo.whole_result(structured text)
  RETURNS text

@@ -45,11 +45,11 @@ alter table chumbo.servers add constraint servers_settings_are_known check (
   and coalesce(settings ->> 'unregistered', 'serve') in ('serve', 'refuse')
   and coalesce((settings ->> 'page_size')::integer, 100) between 1 and 1000
   and coalesce(settings ->> 'catalog_mode', 'list') in ('list', 'search')
-  and coalesce((settings ->> 'cache_seconds')::integer, 60) between 0 and 86400
+  and coalesce((settings ->> 'cache_seconds')::integer, 0) between 0 and 86400
 );
 comment on column chumbo.servers.settings is
   'unregistered: serve (default) or refuse code handlers without a row; page_size: entries per list page, 1 to 1000, default 100; '
-  'catalog_mode: list (default) or search; cache_seconds: how long a client may keep a list, 0 to 86400, default 60.';
+  'catalog_mode: list (default) or search; cache_seconds: how long a client may keep a list, 0 to 86400, default 0.';
 -- It is the last segment of the metadata document's path.
 alter table chumbo.servers drop constraint if exists servers_slug_is_no_document;
 alter table chumbo.servers add constraint servers_slug_is_no_document check (slug <> 'oauth-protected-resource');
@@ -325,7 +325,6 @@ declare
   v_is_write boolean;
   v_parameters jsonb;
   v_result record;
-  v_warning text;
   v_id bigint;
 begin
   select p.* into v_proc from pg_catalog.pg_proc as p where p.oid = v_target;
@@ -344,13 +343,7 @@ begin
     v_parameters := chumbo.collection_parameters(v_parameters, register_tool.row_cap);
   end if;
 
-  for v_warning in select chumbo.target_warnings(v_target) loop
-    if strict then
-      raise exception using errcode = 'PT400', message = 'unsafe_target', detail = v_warning,
-        hint = 'Mend it, or register without strict.';
-    end if;
-    raise warning '%', v_warning;
-  end loop;
+  perform chumbo.warn_of_target(v_target, register_tool.strict, register_tool.description is not null);
 
   select * into v_result
   from chumbo.describe_result(v_target, register_tool.row_cap, register_tool.result, register_tool.columns);
@@ -426,6 +419,28 @@ $$;
 comment on function chumbo.require_target(regprocedure) is
   'Raises unsupported_target or ambiguous_target unless a capability can run this function.';
 revoke all on function chumbo.require_target(regprocedure) from public, anon, authenticated, service_role;
+
+create or replace function chumbo.warn_of_target(target regprocedure, strict boolean, is_described boolean)
+  returns void
+  language plpgsql stable
+  security invoker
+  set search_path = ''
+as $$
+declare
+  v_warning text;
+begin
+  for v_warning in select chumbo.target_warnings(warn_of_target.target, warn_of_target.is_described) loop
+    if strict then
+      raise exception using errcode = 'PT400', message = 'unsafe_target', detail = v_warning,
+        hint = 'Mend it, or register without strict.';
+    end if;
+    raise warning '%', v_warning;
+  end loop;
+end;
+$$;
+comment on function chumbo.warn_of_target(regprocedure, boolean, boolean) is
+  'Warns of what is risky or useless about offering a function; with strict raises unsafe_target.';
+revoke all on function chumbo.warn_of_target(regprocedure, boolean, boolean) from public, anon, authenticated, service_role;
 
 create or replace function chumbo.input_schema(parameters jsonb)
   returns jsonb
@@ -973,7 +988,7 @@ begin
     'name', entry.name, 'version', entry.version, 'title', entry.title, 'instructions', v_instructions,
     'unregistered', coalesce(entry.settings ->> 'unregistered', 'serve'),
     'catalog_mode', coalesce(entry.settings ->> 'catalog_mode', 'list'),
-    'cache_seconds', coalesce((entry.settings ->> 'cache_seconds')::integer, 60));
+    'cache_seconds', coalesce((entry.settings ->> 'cache_seconds')::integer, 0));
 end;
 $$;
 comment on function chumbo.server_facts(chumbo.servers, jsonb) is
@@ -1075,6 +1090,6 @@ revoke all on function public.chumbo_enter(text, jsonb) from public, anon, authe
 grant execute on function public.chumbo_enter(text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (11, 'registry', '6cd189c4bea5592292f059a806fdd913379cac0eb98c2c3f2e1bce59e95d9c29') -- chumbo.installed
+values (11, 'registry', '662722460b6b1386267e16315eccedc78fe6e27a19cfac0c5893d129a8800cc8') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -128,7 +128,7 @@ comment on function chumbo.table_fault(oid) is
 revoke all on function chumbo.table_fault(oid) from public, anon, authenticated;
 grant execute on function chumbo.table_fault(oid) to service_role, chumbo_runtime;
 
-create or replace function chumbo.table_warnings(relation oid)
+create or replace function chumbo.table_warnings(relation oid, is_described boolean)
   returns setof text
   language plpgsql stable
   security invoker
@@ -152,13 +152,13 @@ begin
   if not has_any_column_privilege('authenticated', relation, 'select') then
     return next format('authenticated may not select from %1$s, so nobody will find it; grant select on %1$s to authenticated;', relation::regclass);
   end if;
-  if obj_description(relation, 'pg_class') is null then
+  if not is_described and obj_description(relation, 'pg_class') is null then
     return next format('%s has no comment, and the description is all a model has to choose by.', relation::regclass);
   end if;
 end;
 $$;
-comment on function chumbo.table_warnings(oid) is 'What is risky or useless about offering this table or view, a sentence each.';
-revoke all on function chumbo.table_warnings(oid) from public, anon, authenticated, service_role;
+comment on function chumbo.table_warnings(oid, boolean) is 'What is risky or useless about offering this table or view, a sentence each.';
+revoke all on function chumbo.table_warnings(oid, boolean) from public, anon, authenticated, service_role;
 
 create or replace function chumbo.filter_type(
   type_id oid, role text, out base_type oid, out base_schema text, out family text, out is_not_null boolean
@@ -982,7 +982,7 @@ begin
       where f.fault is not null
       union all
       select w.warning
-      from chumbo.table_warnings(c.oid) as w (warning)
+      from chumbo.table_warnings(c.oid, t.description is not null) as w (warning)
       where c.oid is not null and chumbo.table_fault(c.oid) is null
       union all
       select format('%s has no column %I any more.', c.oid::regclass, missing)
@@ -1194,7 +1194,7 @@ begin
   end if;
   perform chumbo.require_scopes(register_table.scopes);
 
-  for v_warning in select w from chumbo.table_warnings(v_relation) as w loop
+  for v_warning in select w from chumbo.table_warnings(v_relation, register_table.description is not null) as w loop
     if strict then
       raise exception using errcode = 'PT400', message = 'unsafe_target', detail = v_warning,
         hint = 'Mend it, or register without strict.';
@@ -1251,6 +1251,6 @@ comment on function chumbo.unregister_table(text, text) is
 revoke all on function chumbo.unregister_table(text, text) from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (14, 'tables', 'ebd501adc8c5354fa2ec7996f3d1c38012a8981e9c52dbb405c6df1716b8dcba') -- chumbo.installed
+values (14, 'tables', 'a50644c490c10d69cbbaaba49325016924e1b6907f50812160d18ed79fcba859') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

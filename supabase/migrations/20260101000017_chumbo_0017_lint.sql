@@ -521,7 +521,8 @@ comment on function chumbo.lint_functions(oid[]) is
   'What is risky or useless about offering these functions. What they read is taken from their text, one level of helpers included.';
 revoke all on function chumbo.lint_functions(oid[]) from public, anon, authenticated, service_role;
 
-create or replace function chumbo.target_warnings(target regprocedure)
+drop function if exists chumbo.target_warnings(regprocedure);
+create or replace function chumbo.target_warnings(target regprocedure, is_described boolean)
   returns setof text
   language plpgsql stable
   security invoker
@@ -532,13 +533,14 @@ begin
   select format('%s Next: %s', f.detail, f.fix)
   from chumbo.lint_functions(array[target_warnings.target::oid]) as f
   where f.level <> 'info'
+    and not (f.rule = 'no_comment' and target_warnings.is_described)
     and not exists (select from chumbo.accepted_findings as a where a.key = f.rule || ' ' || f.object)
   order by f.rule, f.object;
 end;
 $$;
-comment on function chumbo.target_warnings(regprocedure) is
+comment on function chumbo.target_warnings(regprocedure, boolean) is
   'What is risky or useless about offering this function and was not accepted, a sentence and its remedy each.';
-revoke all on function chumbo.target_warnings(regprocedure) from public, anon, authenticated, service_role;
+revoke all on function chumbo.target_warnings(regprocedure, boolean) from public, anon, authenticated, service_role;
 
 create or replace function chumbo.find_function(signature text)
   returns oid
@@ -1189,6 +1191,6 @@ comment on function chumbo.upkeep_report() is
 revoke all on function chumbo.upkeep_report() from public, anon, authenticated, service_role;
 
 insert into chumbo.installed (number, name, hash)
-values (17, 'lint', '4026f91ebb5d6bf6acee21dcae5c7c661f68045d12f36f59fb2f8ed6bcb982a4') -- chumbo.installed
+values (17, 'lint', '726f83e22c2d2ef17edbf4353f48fbe6dccc621e9852e07069a48240427bd9a7') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

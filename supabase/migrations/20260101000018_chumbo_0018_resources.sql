@@ -404,27 +404,6 @@ $$;
 comment on function chumbo.describe_listing(regprocedure, integer) is 'How the listing function of a template is run. Raises unsupported_target, ambiguous_target.';
 revoke all on function chumbo.describe_listing(regprocedure, integer) from public, anon, authenticated, service_role;
 
-create or replace function chumbo.warn_of_target(target regprocedure, strict boolean)
-  returns void
-  language plpgsql stable
-  security invoker
-  set search_path = ''
-as $$
-declare
-  v_warning text;
-begin
-  for v_warning in select chumbo.target_warnings(target) loop
-    if strict then
-      raise exception using errcode = 'PT400', message = 'unsafe_target', detail = v_warning,
-        hint = 'Mend it, or register without strict.';
-    end if;
-    raise warning '%', v_warning;
-  end loop;
-end;
-$$;
-comment on function chumbo.warn_of_target(regprocedure, boolean) is 'Warns of what is risky or useless about offering a function; with strict raises unsafe_target.';
-revoke all on function chumbo.warn_of_target(regprocedure, boolean) from public, anon, authenticated, service_role;
-
 create or replace function chumbo.register_resource(
   uri text,
   target text default null,
@@ -516,7 +495,7 @@ begin
     if v_problem is not null then
       perform chumbo.refuse_uri(register_resource.uri, format('has a variable that %s does not take: %s.', v_target, v_problem));
     end if;
-    perform chumbo.warn_of_target(v_target, strict);
+    perform chumbo.warn_of_target(v_target, strict, description is not null);
     select d.query, d.mime_type
     into v_query, v_mime_type
     from chumbo.describe_contents(v_target, register_resource.row_cap, v_uri.is_template) as d;
@@ -528,7 +507,7 @@ begin
   end if;
   if list is not null then
     v_list := chumbo.resolve_target(register_resource.list);
-    perform chumbo.warn_of_target(v_list, strict);
+    perform chumbo.warn_of_target(v_list, strict, true);
   end if;
 
   v_name := coalesce(register_resource.name, chumbo.public_name(coalesce(v_run ->> 'target_name', register_resource.uri)));
@@ -883,7 +862,7 @@ begin
     perform chumbo.require_target(v_target);
     v_parameters := chumbo.describe_parameters(v_target);
     v_schema := chumbo.prompt_schema(coalesce(register_prompt.arguments, '[]'), v_parameters);
-    perform chumbo.warn_of_target(v_target, strict);
+    perform chumbo.warn_of_target(v_target, strict, description is not null);
     v_run := chumbo.borrow(v_target, (select coalesce(jsonb_agg(p - 'schema'), '[]') from jsonb_array_elements(v_parameters) as p),
       chumbo.describe_messages(v_target));
   else
@@ -990,7 +969,7 @@ begin
         detail = format('%s does not complete an argument.', v_target),
         hint = 'It takes the text typed so far, may take the other arguments as jsonb, and returns setof text.';
     end if;
-    perform chumbo.warn_of_target(v_target, false);
+    perform chumbo.warn_of_target(v_target, false, true);
     v_run := chumbo.borrow(v_target,
       (select jsonb_agg(p - 'schema') from jsonb_array_elements(chumbo.describe_parameters(v_target)) as p),
       -- One more than a total is worth telling.
@@ -1392,6 +1371,6 @@ revoke all on function public.chumbo_list(text, text, jsonb) from public, anon, 
 grant execute on function public.chumbo_list(text, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (18, 'resources', '3a4494e257cd2568b0bacb9c1abcf22249db8d34cb077491aba53a46e9ceb867') -- chumbo.installed
+values (18, 'resources', '287f3a3eb9eb3440795f1194423a88c969b4b08038b792867894bab308a3e412') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

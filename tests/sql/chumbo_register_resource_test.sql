@@ -32,6 +32,8 @@ create function demo.bare() returns record language sql stable as 'select 1, 2';
 create function demo.blobs() returns table (blob text) language sql stable as 'select ''x''';
 create function demo.listed() returns table (uri text, name text, size integer, last_modified timestamptz) language sql stable as 'select ''app://one/1'', ''One'', 3, null::timestamptz';
 comment on function demo.listed() is 'Lists.';
+create function demo.listed_openly() returns table (uri text) language sql stable as 'select ''app://one/1''';
+grant execute on function demo.listed_openly() to anon;
 create function demo.listed_badly() returns table (uri text, colour text) language sql stable as 'select ''app://one/1'', ''red''';
 create function demo.listed_of(x text) returns table (uri text) language sql stable as 'select x';
 create function demo.classy(id regclass) returns text language sql stable as 'select id::text';
@@ -91,7 +93,7 @@ from (values
   ('select chumbo.register_resource(''app://about'', content => ''x'', name => ''other'', server => ''demo'')', 'PT409', 'uri_taken', 'a URI that another resource has'),
   ('select chumbo.register_resource(''app://one/{id}'', ''demo.one'', name => ''other'', server => ''demo'')', 'PT409', 'uri_taken', 'a template that another one has'),
   ('select chumbo.register_resource(''app://three/{id}'', ''demo.numbered'', name => ''one'', server => ''demo'')', 'PT409', 'name_taken', 'a name that another function has'),
-  ('select chumbo.register_resource(''app://s/{id}'', ''demo.one'', name => ''strict'', strict => true, list => ''demo.listed_of'', server => ''demo'')', 'PT400', 'unsafe_target', 'a list without a comment, when strict')
+  ('select chumbo.register_resource(''app://s/{id}'', ''demo.one'', name => ''strict'', strict => true, list => ''demo.listed_openly'', server => ''demo'')', 'PT400', 'unsafe_target', 'a list that anon may run, when strict')
 ) as v (statement, code, slug, label);
 select is((select count(*) from chumbo.capabilities as c join chumbo.servers as s on s.id = c.server_id where s.slug = 'demo'), 3::bigint, 'and none of them left a row');
 

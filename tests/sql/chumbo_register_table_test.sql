@@ -99,17 +99,17 @@ select alike(tests.refusal('select chumbo.register_table(''demo.notes'', ''nowhe
 select is((select count(*) from chumbo.readable_tables), 0::bigint, 'and nothing of it was registered');
 
 -- What is risky is told, and refused where asked.
-select results_eq($$ select * from chumbo.table_warnings('demo.bare'::regclass) $$,
+select results_eq($$ select * from chumbo.table_warnings('demo.bare'::regclass, false) $$,
   $$ values ('Row security is off on demo.bare, so whoever may select from it reads every row; alter table demo.bare enable row level security;') $$, 'a table without row security');
-select results_eq($$ select * from chumbo.table_warnings('demo.over_bare'::regclass) $$,
+select results_eq($$ select * from chumbo.table_warnings('demo.over_bare'::regclass, false) $$,
   $$ values ('Row security is off on demo.bare, so whoever may select from it reads every row; alter table demo.bare enable row level security;'),
     ('demo.over_bare has no comment, and the description is all a model has to choose by.') $$, 'also beneath a view');
-select results_eq($$ select * from chumbo.table_warnings('demo.shut'::regclass) $$,
+select results_eq($$ select * from chumbo.table_warnings('demo.shut'::regclass, false) $$,
   $$ values ('authenticated may not select from demo.shut, so nobody will find it; grant select on demo.shut to authenticated;'),
     ('demo.shut has no comment, and the description is all a model has to choose by.') $$, 'a table nobody may read');
-select results_eq($$ select * from chumbo.table_warnings('far.away'::regclass) $$,
+select results_eq($$ select * from chumbo.table_warnings('far.away'::regclass, false) $$,
   $$ values ('authenticated may not look into the schema far, so nobody will find far.away; grant usage on schema far to authenticated;') $$, 'a table out of reach');
-select is_empty($$ select * from chumbo.table_warnings('demo.notes'::regclass) union all select * from chumbo.table_warnings('demo.tight'::regclass) $$, 'nothing is wrong with the others');
+select is_empty($$ select * from chumbo.table_warnings('demo.notes'::regclass, false) union all select * from chumbo.table_warnings('demo.tight'::regclass, false) $$, 'nothing is wrong with the others');
 select alike(tests.refusal('select chumbo.register_table(''demo.bare'', ''demo'', strict => true)'), 'PT400 | unsafe_target | Row security is off on demo.bare%', 'strict refuses what would be a warning');
 
 -- The first table makes the tools, the last one takes them away.

@@ -102,8 +102,8 @@ grant execute on function demo.open_to_anon() to anon;
 create function demo.shut() returns integer language sql stable as 'select 1';
 comment on function demo.shut() is 'Shut.';
 revoke execute on function demo.shut() from authenticated;
-select is((select array_agg(w) from chumbo.target_warnings('demo.add_note(text,text)') as w), null, 'nothing is to be said about a good one');
-select matches((select string_agg(w, '|') from chumbo.target_warnings(target::regprocedure) as w), pattern, format('%s draws a warning', target))
+select is((select array_agg(w) from chumbo.target_warnings('demo.add_note(text,text)', false) as w), null, 'nothing is to be said about a good one');
+select matches((select string_agg(w, '|') from chumbo.target_warnings(target::regprocedure, false) as w), pattern, format('%s draws a warning', target))
 from (values ('demo.above()', '^demo.above\(\) is security definer: it runs with the rights of supabase_admin and not of the caller. Next: alter function demo.above\(\) security invoker;'),
   ('demo.open_to_anon()', '^anon may execute demo.open_to_anon\(\), without Chumbo and without signing in. Next: revoke execute on function demo.open_to_anon\(\) from anon;$'),
   ('demo.shut()', '^authenticated may not execute demo.shut\(\)'), ('demo.count_notes()', '^demo.count_notes\(\) has no comment')) as t (target, pattern);

@@ -57,7 +57,7 @@ select tests.act_as_runtime();
 
 -- The answer.
 select is(tests.search('alice', 'open') - array['entries', 'revision'], '{"outcome": "found", "error": null, "scopes": ["held"], "server": {"name": "Demo", "version": null,
-  "title": null, "instructions": null, "unregistered": "serve", "catalog_mode": "search", "cache_seconds": 60}}', 'an answer says for whom it is');
+  "title": null, "instructions": null, "unregistered": "serve", "catalog_mode": "search", "cache_seconds": 0}}', 'an answer says for whom it is');
 select is(tests.search('alice', 'open') #> '{entries,0}', jsonb_build_object('id', c.id, 'name', 'open', 'kind', 'tool', 'handler', 'sql', 'definition', chumbo.definition(c)),
   'each entry is complete') from chumbo.capabilities as c where c.name = 'open';
 select is(tests.search('alice', 'in code') #>> '{entries,0,handler}', 'typescript', 'and says who answers it');

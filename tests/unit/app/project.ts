@@ -329,7 +329,7 @@ function answerEnter(database: Database, facts: Record<string, unknown>, listed?
     instructions: null,
     unregistered: 'serve',
     catalog_mode: 'list',
-    cache_seconds: 60,
+    cache_seconds: 0,
     ...database.server,
   }
   const rejection = refusal ?? (facts['rejection'] as GateError | undefined)
