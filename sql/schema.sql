@@ -460,12 +460,14 @@ create table chumbo.search_audiences (
   id integer generated always as identity not null,
   server_id bigint not null,
   scopes text[] not null,
+  tools bigint default 0 not null,
   constraint search_audiences_pkey PRIMARY KEY (id),
   constraint search_audiences_server_id_scopes_key UNIQUE (server_id, scopes),
   constraint search_audiences_server_id_fkey FOREIGN KEY (server_id) REFERENCES chumbo.servers(id) ON DELETE CASCADE
 );
 alter table chumbo.search_audiences owner to postgres;
 comment on table chumbo.search_audiences is 'The sets of scopes that tools of a server ask for. A search decides once for each whether its caller holds them, and not for each tool.';
+comment on column chumbo.search_audiences.tools is 'How many of its tools can be found; counted as they come and go, since counting ten thousand takes milliseconds.';
 alter table chumbo.search_audiences enable row level security;
 create policy select_runtime on chumbo.search_audiences as permissive for select to chumbo_runtime
   using (true);
@@ -476,9 +478,7 @@ create table chumbo.search_documents (
   capability_id bigint not null,
   audience_id integer not null,
   name text collate "C" not null,
-  constraint search_documents_pkey PRIMARY KEY (capability_id),
-  constraint search_documents_audience_id_fkey FOREIGN KEY (audience_id) REFERENCES chumbo.search_audiences(id) ON DELETE CASCADE,
-  constraint search_documents_capability_id_fkey FOREIGN KEY (capability_id) REFERENCES chumbo.capabilities(id) ON DELETE CASCADE
+  constraint search_documents_pkey PRIMARY KEY (capability_id)
 );
 alter table chumbo.search_documents owner to postgres;
 comment on table chumbo.search_documents is 'The tools that can be found: enabled, and meant for models. Kept by triggers on chumbo.capabilities.';
@@ -500,7 +500,7 @@ alter table chumbo.search_postings owner to postgres;
 comment on table chumbo.search_postings is 'Which tools hold a term, and how much it says there. Audiences belong to one server each, and so do these.';
 comment on column chumbo.search_postings.impact is 'The part of BM25 that one tool decides: the frequency in each field, saturated, over its length, by its weight.';
 alter table chumbo.search_postings enable row level security;
-CREATE INDEX search_postings_term_idx ON chumbo.search_postings USING btree (term, audience_id) INCLUDE (capability_id, impact);
+CREATE INDEX search_postings_term_idx ON chumbo.search_postings USING btree (term, audience_id, impact DESC, capability_id);
 create policy select_runtime on chumbo.search_postings as permissive for select to chumbo_runtime
   using (true);
 grant select on table chumbo.search_postings to chumbo_runtime;
@@ -2946,7 +2946,13 @@ CREATE OR REPLACE FUNCTION chumbo.index_capabilities(ids bigint[])
 AS $function$
 begin
   delete from chumbo.search_postings as p where p.capability_id = any (ids);
-  delete from chumbo.search_documents as d where d.capability_id = any (ids);
+  with gone as (
+    delete from chumbo.search_documents as d where d.capability_id = any (ids) returning d.audience_id
+  )
+  update chumbo.search_audiences as a
+  set tools = a.tools - g.tools
+  from (select gone.audience_id, count(*) as tools from gone group by gone.audience_id) as g
+  where a.id = g.audience_id;
 
   insert into chumbo.search_audiences (server_id, scopes)
   select distinct c.server_id, c.required_scopes
@@ -2954,11 +2960,18 @@ begin
   where c.id = any (ids)
   on conflict on constraint search_audiences_server_id_scopes_key do nothing;
 
-  insert into chumbo.search_documents (capability_id, audience_id, name)
-  select c.id, a.id, c.name
-  from chumbo.capabilities as c
-  join chumbo.search_audiences as a on a.server_id = c.server_id and a.scopes = c.required_scopes
-  where c.id = any (ids) and c.kind = 'tool' and c.is_enabled and 'model' = any (c.visibility);
+  with come as (
+    insert into chumbo.search_documents (capability_id, audience_id, name)
+    select c.id, a.id, c.name
+    from chumbo.capabilities as c
+    join chumbo.search_audiences as a on a.server_id = c.server_id and a.scopes = c.required_scopes
+    where c.id = any (ids) and c.kind = 'tool' and c.is_enabled and 'model' = any (c.visibility)
+    returning audience_id
+  )
+  update chumbo.search_audiences as a
+  set tools = a.tools + g.tools
+  from (select come.audience_id, count(*) as tools from come group by come.audience_id) as g
+  where a.id = g.audience_id;
 
   -- The usual lengths are those of a tool anywhere and not the average of this server: so no tool moves because of another one,
   -- and writing one costs the same whatever there is. A name saturates at once and hardly minds its length, and what describes
@@ -6436,17 +6449,23 @@ declare
   v_id bigint;
   v_found bigint[] := '{}';
 begin
-  -- How rare a term is among what this caller may see: nothing about the rest shows in the order of an answer. Of the terms that
-  -- most tools have, those that would make a search of a huge catalog long say the least, and are left out: a null weight.
+  -- How rare a term is among what this caller may see: nothing about the rest shows in the order of an answer. A search reads at
+  -- most 2000 postings of a term and about 6000 in all, rarer terms first, so that it stays short however large the catalog is.
+  -- Of a term that more tools have, those in which it says the most are read; where there are rarer ones enough, it is left
+  -- out: a null weight.
   v_weights := array(
     select case
-      when sum(f.tools) over (order by f.tools, t.place) <= 20000 or row_number() over (order by f.tools, t.place) = 1
+      when sum(least(f.tools, 2000)) over (order by f.tools, t.place) <= 6000
         then ln(1 + (n.tools - f.tools + 0.5) / (f.tools + 0.5))
     end
-    from (select count(*)::double precision as tools from chumbo.search_documents as d where d.audience_id = any (v_audiences)) as n
+    from (select sum(a.tools)::double precision as tools from chumbo.search_audiences as a where a.id = any (v_audiences)) as n
     cross join unnest(v_query.terms) with ordinality as t (term, place)
     cross join lateral (
-      select count(*)::double precision as tools from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences)
+      -- From 5000 on a word is as common as words are; how common exactly would take longer to count than to use.
+      select case when count(*) > 5000 then n.tools else count(*)::double precision end as tools
+      from (
+        select from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences) limit 5001
+      ) as p
     ) as f
     order by t.place
   );
@@ -6458,7 +6477,17 @@ begin
       select p.capability_id
       from unnest(v_query.terms, v_weights) with ordinality as t (term, weight, place)
       cross join lateral (
-        select p.capability_id, p.impact from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences)
+        select strongest.capability_id, strongest.impact
+        from unnest(v_audiences) as a (id)
+        cross join lateral (
+          select p.capability_id, p.impact
+          from chumbo.search_postings as p
+          where p.term = t.term and p.audience_id = a.id
+          order by p.impact desc, p.capability_id
+          limit 2000
+        ) as strongest
+        order by strongest.impact desc, strongest.capability_id
+        limit 2000
       ) as p
       where t.weight is not null
       group by p.capability_id

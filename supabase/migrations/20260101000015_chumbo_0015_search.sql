@@ -207,20 +207,23 @@ create table if not exists chumbo.search_audiences (
   id integer generated always as identity primary key,
   server_id bigint not null references chumbo.servers on delete cascade,
   scopes text[] not null,
+  tools bigint not null default 0,
   constraint search_audiences_server_id_scopes_key unique (server_id, scopes)
 );
 comment on table chumbo.search_audiences is
   'The sets of scopes that tools of a server ask for. A search decides once for each whether its caller holds them, and not for each tool.';
+comment on column chumbo.search_audiences.tools is 'How many of its tools can be found; counted as they come and go, since counting ten thousand takes milliseconds.';
 
+-- No foreign keys here and below: thirty checks a tool would cost more than the index itself, a cascade would take rows away
+-- uncounted, and the same triggers keep all three tables.
 create table if not exists chumbo.search_documents (
-  capability_id bigint primary key references chumbo.capabilities on delete cascade,
-  audience_id integer not null references chumbo.search_audiences on delete cascade,
+  capability_id bigint primary key,
+  audience_id integer not null,
   name text collate "C" not null
 );
 comment on table chumbo.search_documents is 'The tools that can be found: enabled, and meant for models. Kept by triggers on chumbo.capabilities.';
 create index if not exists search_documents_audience_id_name_idx on chumbo.search_documents (audience_id, name);
 
--- No foreign keys: thirty checks a tool would cost more than the index itself, and the same triggers keep both tables.
 create table if not exists chumbo.search_postings (
   audience_id integer not null,
   term text collate "C" not null,
@@ -230,7 +233,8 @@ create table if not exists chumbo.search_postings (
 );
 comment on table chumbo.search_postings is 'Which tools hold a term, and how much it says there. Audiences belong to one server each, and so do these.';
 comment on column chumbo.search_postings.impact is 'The part of BM25 that one tool decides: the frequency in each field, saturated, over its length, by its weight.';
-create index if not exists search_postings_term_idx on chumbo.search_postings (term, audience_id) include (capability_id, impact);
+-- In the order in which a search of a common word reads: what says the most comes first.
+create index if not exists search_postings_term_idx on chumbo.search_postings (term, audience_id, impact desc, capability_id);
 
 do $$
 declare
@@ -254,7 +258,13 @@ create or replace function chumbo.index_capabilities(ids bigint[])
 as $$
 begin
   delete from chumbo.search_postings as p where p.capability_id = any (ids);
-  delete from chumbo.search_documents as d where d.capability_id = any (ids);
+  with gone as (
+    delete from chumbo.search_documents as d where d.capability_id = any (ids) returning d.audience_id
+  )
+  update chumbo.search_audiences as a
+  set tools = a.tools - g.tools
+  from (select gone.audience_id, count(*) as tools from gone group by gone.audience_id) as g
+  where a.id = g.audience_id;
 
   insert into chumbo.search_audiences (server_id, scopes)
   select distinct c.server_id, c.required_scopes
@@ -262,11 +272,18 @@ begin
   where c.id = any (ids)
   on conflict on constraint search_audiences_server_id_scopes_key do nothing;
 
-  insert into chumbo.search_documents (capability_id, audience_id, name)
-  select c.id, a.id, c.name
-  from chumbo.capabilities as c
-  join chumbo.search_audiences as a on a.server_id = c.server_id and a.scopes = c.required_scopes
-  where c.id = any (ids) and c.kind = 'tool' and c.is_enabled and 'model' = any (c.visibility);
+  with come as (
+    insert into chumbo.search_documents (capability_id, audience_id, name)
+    select c.id, a.id, c.name
+    from chumbo.capabilities as c
+    join chumbo.search_audiences as a on a.server_id = c.server_id and a.scopes = c.required_scopes
+    where c.id = any (ids) and c.kind = 'tool' and c.is_enabled and 'model' = any (c.visibility)
+    returning audience_id
+  )
+  update chumbo.search_audiences as a
+  set tools = a.tools + g.tools
+  from (select come.audience_id, count(*) as tools from come group by come.audience_id) as g
+  where a.id = g.audience_id;
 
   -- The usual lengths are those of a tool anywhere and not the average of this server: so no tool moves because of another one,
   -- and writing one costs the same whatever there is. A name saturates at once and hardly minds its length, and what describes
@@ -427,17 +444,23 @@ declare
   v_id bigint;
   v_found bigint[] := '{}';
 begin
-  -- How rare a term is among what this caller may see: nothing about the rest shows in the order of an answer. Of the terms that
-  -- most tools have, those that would make a search of a huge catalog long say the least, and are left out: a null weight.
+  -- How rare a term is among what this caller may see: nothing about the rest shows in the order of an answer. A search reads at
+  -- most 2000 postings of a term and about 6000 in all, rarer terms first, so that it stays short however large the catalog is.
+  -- Of a term that more tools have, those in which it says the most are read; where there are rarer ones enough, it is left
+  -- out: a null weight.
   v_weights := array(
     select case
-      when sum(f.tools) over (order by f.tools, t.place) <= 20000 or row_number() over (order by f.tools, t.place) = 1
+      when sum(least(f.tools, 2000)) over (order by f.tools, t.place) <= 6000
         then ln(1 + (n.tools - f.tools + 0.5) / (f.tools + 0.5))
     end
-    from (select count(*)::double precision as tools from chumbo.search_documents as d where d.audience_id = any (v_audiences)) as n
+    from (select sum(a.tools)::double precision as tools from chumbo.search_audiences as a where a.id = any (v_audiences)) as n
     cross join unnest(v_query.terms) with ordinality as t (term, place)
     cross join lateral (
-      select count(*)::double precision as tools from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences)
+      -- From 5000 on a word is as common as words are; how common exactly would take longer to count than to use.
+      select case when count(*) > 5000 then n.tools else count(*)::double precision end as tools
+      from (
+        select from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences) limit 5001
+      ) as p
     ) as f
     order by t.place
   );
@@ -449,7 +472,17 @@ begin
       select p.capability_id
       from unnest(v_query.terms, v_weights) with ordinality as t (term, weight, place)
       cross join lateral (
-        select p.capability_id, p.impact from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences)
+        select strongest.capability_id, strongest.impact
+        from unnest(v_audiences) as a (id)
+        cross join lateral (
+          select p.capability_id, p.impact
+          from chumbo.search_postings as p
+          where p.term = t.term and p.audience_id = a.id
+          order by p.impact desc, p.capability_id
+          limit 2000
+        ) as strongest
+        order by strongest.impact desc, strongest.capability_id
+        limit 2000
       ) as p
       where t.weight is not null
       group by p.capability_id
@@ -636,6 +669,6 @@ revoke all on function chumbo.list_page(bigint, text, text[], text, integer, boo
 grant execute on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (15, 'search', '3605879b9d1ab2e25a7de5d6ff5ad0a071c1c436683d62393f427dfcf372a68b') -- chumbo.installed
+values (15, 'search', 'a53898d671e00377c12389803191a21b0807fc08587d7de75cc8f11f4afcc4d3') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

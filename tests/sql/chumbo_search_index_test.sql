@@ -8,7 +8,7 @@ select function_privs_are('chumbo', 'index_capabilities', array['bigint[]'], rol
 from unnest(array['anon', 'authenticated', 'service_role', 'chumbo_runtime']) as role;
 
 create view pg_temp.index as
-  select d.name, a.server_id, a.scopes, p.term, p.impact
+  select d.name, a.server_id, a.scopes, a.tools, p.term, p.impact
   from chumbo.search_documents as d
   join chumbo.search_audiences as a on a.id = d.audience_id
   left join chumbo.search_postings as p on p.capability_id = d.capability_id and p.audience_id = d.audience_id;
@@ -18,6 +18,7 @@ declare
 begin
   delete from chumbo.search_postings;
   delete from chumbo.search_documents;
+  update chumbo.search_audiences set tools = 0;
   perform chumbo.index_capabilities(array(select c.id from chumbo.capabilities as c));
   return is(v_before, (select md5(string_agg(i::text, ',' order by i::text)) from pg_temp.index as i), title);
 end;
