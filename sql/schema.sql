@@ -880,7 +880,8 @@ begin
       answer := case when v_message = 'reported_error' then answer end;
       row_count := 0;
       error := chumbo.tool_error(v_state, v_message, v_detail, v_hint);
-      outcome := case when error ->> 'code' = 'tool_unavailable' then 'refused' else 'tool_error' end;
+      -- By its state: a body may raise any slug, and must not pass for the gate.
+      outcome := case when v_state = '42725' then 'refused' else 'tool_error' end;
       -- The state only: message and detail may hold values.
       raise log 'chumbo: % % failed with SQLSTATE %, trace %', capability.kind, capability.name, v_state, request ->> 'trace_id';
   end;
@@ -889,7 +890,12 @@ begin
   if capability.handler = 'sql'
     and (error ->> 'code' = 'invalid_value' or error ->> 'code' = 'tool_failed' and error ->> 'message' is null)
   then
-    v_problem := chumbo.find_bad_argument(capability.parameters, v_arguments, v_path, request);
+    begin
+      v_problem := chumbo.find_bad_argument(capability.parameters, v_arguments, v_path, request);
+    exception
+      -- It only words the failure better; failing at that, or running out of time, leaves the failure as it was.
+      when others or query_canceled or assert_failure then v_problem := null;
+    end;
     if v_problem is not null then
       error := jsonb_build_object('code', 'invalid_arguments', 'message', v_problem);
     end if;
@@ -1492,20 +1498,10 @@ comment on routine chumbo.column_expression(oid,text) is 'json_expression for on
 CREATE OR REPLACE FUNCTION chumbo.compact_json(value jsonb)
  RETURNS text
  LANGUAGE plpgsql
- STABLE
+ IMMUTABLE
  SET search_path TO ''
 AS $function$
 begin
-  -- The text of what is neither object nor array has no space of its own, so most rows never meet the expression below.
-  if jsonb_typeof(value) = 'object' then
-    return (
-      select '{' || coalesce(string_agg(
-        to_json(e.key)::text || ':'
-          || case when jsonb_typeof(e.value) in ('object', 'array') then chumbo.compact_json(e.value) else e.value::text end,
-        ',' order by e.place), '') || '}'
-      from jsonb_each(compact_json.value) with ordinality as e (key, value, place)
-    );
-  end if;
   -- A string is kept whole; outside of strings jsonb writes no space that means anything.
   return regexp_replace(value::text, '("(?:[^"\\]|\\.)*")| ', '\1', 'g');
 end;
@@ -1824,7 +1820,7 @@ begin
   end if;
 
   -- Any other rows are one document; numbers beyond a double travel as text, as everywhere.
-  select 'to_jsonb(t)' || coalesce(string_agg(
+  select 'to_jsonb(t.*)' || coalesce(string_agg(
     format(' || jsonb_build_object(%L, %s)', c.name, chumbo.json_expression(c.type_id, format('t.%I', c.name))), '' order by c.place)
     filter (where chumbo.has_wide_number(c.type_id)), '')
   into v_item
@@ -1840,7 +1836,7 @@ begin
       'from (select t.* from %%s as t limit %1$s + 1) as t', row_cap, case when is_template then 'count(*) = 0' else 'false' end, v_item)
     else format(
       'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(jsonb_build_object(''text'', (%s)::text)), ''[]'')) '
-      'from (select t.* from %%s as t) as t where not (t is null)', v_item)
+      'from (select t.* from %%s as t) as t where not ((t.*) is null)', v_item)
   end;
 end;
 $function$;
@@ -1863,8 +1859,10 @@ begin
   select string_agg(c.name, ', ') filter (where c.name <> all (array['uri', 'name', 'title', 'description', 'mime_type', 'size', 'last_modified'])),
     string_agg(case c.name
       when 'mime_type' then '''mimeType'', t.mime_type::text'
-      when 'size' then '''size'', t.size::bigint'
-      when 'last_modified' then '''annotations'', case when t.last_modified is not null then jsonb_build_object(''lastModified'', t.last_modified) end'
+      when 'size' then '''size'', case when t.size::bigint >= 0 then t.size::bigint end'
+      -- What no client could read as a date costs this entry its date, and not the whole list.
+      when 'last_modified' then '''annotations'', case when t.last_modified::timestamptz >= ''0001-01-01Z'' and t.last_modified::timestamptz < ''9999-12-31Z'' '
+        'then jsonb_build_object(''lastModified'', to_char(t.last_modified::timestamptz at time zone ''utc'', ''YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'')) end'
       else format('%L, t.%I::text', c.name, c.name)
     end, ', ' order by c.place)
   into v_unknown, v_item
@@ -1905,7 +1903,7 @@ begin
   end if;
   return case
     when v_columns is not null then format(
-      'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(to_jsonb(t)), ''[]'')) from (select t.* from %%s as t limit 1000) as t')
+      'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(to_jsonb(t.*)), ''[]'')) from (select t.* from %%s as t limit 1000) as t')
     when v_proc.prorettype in ('json'::regtype, 'jsonb'::regtype) and not v_proc.proretset then
       'select jsonb_build_object(''count'', count(t.value), ''value'', (array_agg(to_jsonb(t.value)))[1]) from %s as t(value)'
     else format(
@@ -2052,7 +2050,7 @@ begin
       and (v_columns #>> '{0,type}')::oid = v_proc.prorettype
     then
       -- A single output of a row type is what the function returns, and a from clause takes it apart: here it is put together.
-      v_source := format('(select case when t is null then null else t end as %I from %%s as t) as t', replace(v_columns #>> '{0,name}', '%', '%%'));
+      v_source := format('(select case when (t.*) is null then null else t.* end as %I from %%s as t) as t', replace(v_columns #>> '{0,name}', '%', '%%'));
     end if;
 
     select
@@ -2080,8 +2078,8 @@ begin
     elsif v_columns is not null then
       shape := 'row';
       -- A row of nulls is what a function without a match returns. The inner select makes a row of a single out parameter too.
-      query := 'select jsonb_build_object(''count'', case when t is null then 0 else 1 end, '
-        || '''value'', case when not (t is null) then ' || v_item || ' end) from (select t.* from ' || v_source || ') as t';
+      query := 'select jsonb_build_object(''count'', case when (t.*) is null then 0 else 1 end, '
+        || '''value'', case when not ((t.*) is null) then ' || v_item || ' end) from (select t.* from ' || v_source || ') as t';
       schema := jsonb_build_object('type', 'object', 'properties', v_item_schema -> 'properties');
     else
       shape := case when v_proc.prorettype in ('json'::regtype, 'jsonb'::regtype) then 'json' else 'scalar' end;
@@ -2419,6 +2417,26 @@ comment on routine chumbo.fill_text(text,jsonb) is 'A text whose {{argument}} pl
 grant execute on routine chumbo.fill_text(text,jsonb) to chumbo_runtime;
 grant execute on routine chumbo.fill_text(text,jsonb) to service_role;
 
+CREATE OR REPLACE FUNCTION chumbo.filled_length(messages jsonb, arguments jsonb)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return octet_length(messages::text) + coalesce((
+    select sum(octet_length(arguments ->> part[1]))
+    from jsonb_array_elements(messages) as m (message)
+    cross join lateral regexp_matches(coalesce(
+      m.message #>> '{content,text}', m.message #>> '{content,resource,text}', ''), '\{\{ *([A-Za-z_][A-Za-z0-9_-]*) *\}\}', 'g') as p (part)
+  ), 0);
+end;
+$function$;
+alter routine chumbo.filled_length(jsonb,jsonb) owner to postgres;
+comment on routine chumbo.filled_length(jsonb,jsonb) is 'About how many bytes fill_messages would write: a short argument named often is long.';
+grant execute on routine chumbo.filled_length(jsonb,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.filled_length(jsonb,jsonb) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.filter_condition(filter_column jsonb, operator text, value jsonb, read text, arguments jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -2536,6 +2554,34 @@ alter routine chumbo.filter_type(oid,text) owner to postgres;
 comment on routine chumbo.filter_type(oid,text) is 'The type under a domain, its schema, and how its values are written in a filter: integer, number, boolean, text, time, enum, other. Null where none can be.';
 grant execute on routine chumbo.filter_type(oid,text) to chumbo_runtime;
 grant execute on routine chumbo.filter_type(oid,text) to service_role;
+
+CREATE OR REPLACE FUNCTION chumbo.find_annotation_fault(kind text, annotations jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if kind = 'tool' and exists (
+    select
+    from jsonb_each(annotations) as a
+    where a.key = 'title' and jsonb_typeof(a.value) <> 'string'
+      or a.key in ('readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint') and jsonb_typeof(a.value) <> 'boolean'
+  ) then
+    return 'annotations of a tool are a title and the hints readOnlyHint, destructiveHint, idempotentHint and openWorldHint, true or false.';
+  end if;
+  if kind <> 'tool' and not (
+    coalesce(annotations -> 'audience' <@ '["user", "assistant"]' and jsonb_typeof(annotations -> 'audience') = 'array', true)
+    and coalesce(case jsonb_typeof(annotations -> 'priority') when 'number' then (annotations ->> 'priority')::numeric between 0 and 1 else annotations -> 'priority' is null end, true)
+    and coalesce(chumbo.is_timestamp(annotations -> 'lastModified'), true)
+  ) then
+    return 'annotations hold audience (user, assistant), priority (0 to 1) and lastModified (ISO 8601 with its offset).';
+  end if;
+  return null;
+end;
+$function$;
+alter routine chumbo.find_annotation_fault(text,jsonb) owner to postgres;
+comment on routine chumbo.find_annotation_fault(text,jsonb) is 'What is wrong with the annotations of a capability, as a sentence; null when nothing is.';
 
 CREATE OR REPLACE FUNCTION chumbo.find_bad_argument(parameters jsonb, arguments jsonb, path text, request jsonb)
  RETURNS text
@@ -2656,9 +2702,13 @@ begin
     select from jsonb_each(block) as f
     where f.key in ('title', 'description', 'mimeType') and jsonb_typeof(f.value) <> 'string'
       or f.key = 'size' and jsonb_typeof(f.value) <> 'number'
-      or f.key = 'icons' and jsonb_typeof(f.value) <> 'array'
+      or f.key = 'icons' and chumbo.find_icon_fault(f.value) is not null
       or f.key in ('annotations', '_meta') and jsonb_typeof(f.value) <> 'object'
   )
+  or coalesce(jsonb_typeof(v_resource -> 'mimeType'), 'string') <> 'string'
+  or coalesce(jsonb_typeof(v_resource -> '_meta'), 'object') <> 'object'
+  or coalesce(jsonb_typeof(block #> '{_meta,io.modelcontextprotocol/related-task}'), 'object') <> 'object'
+  or not coalesce(chumbo.is_timestamp(block #> '{annotations,lastModified}'), true)
   or not (case coalesce(jsonb_typeof(block #> '{annotations,priority}'), 'absent')
     when 'absent' then true
     when 'number' then (block #>> '{annotations,priority}')::numeric between 0 and 1
@@ -2800,6 +2850,33 @@ $function$;
 alter routine chumbo.find_function(text) owner to postgres;
 comment on routine chumbo.find_function(text) is 'The function with exactly this signature, or null when it is gone.';
 
+CREATE OR REPLACE FUNCTION chumbo.find_icon_fault(icons jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if jsonb_typeof(icons) <> 'array' or exists (
+    select
+    from jsonb_array_elements(icons) as i
+    where jsonb_typeof(i) <> 'object'
+      or coalesce(jsonb_typeof(i -> 'src'), '') <> 'string'
+      or coalesce(jsonb_typeof(i -> 'mimeType'), 'string') <> 'string'
+      or not coalesce(i -> 'theme' in ('"light"', '"dark"'), true)
+      or coalesce(jsonb_typeof(i -> 'sizes'), 'array') <> 'array'
+      or jsonb_path_exists(i, 'strict $.sizes[*] ? (@.type() != "string")', silent => true)
+  ) then
+    return 'icons are an array of {src, mimeType, sizes (an array of texts), theme (light or dark)}.';
+  end if;
+  return null;
+end;
+$function$;
+alter routine chumbo.find_icon_fault(jsonb) owner to postgres;
+comment on routine chumbo.find_icon_fault(jsonb) is 'What is wrong with icons, as a sentence; null when nothing is, or when there are none.';
+grant execute on routine chumbo.find_icon_fault(jsonb) to chumbo_runtime;
+grant execute on routine chumbo.find_icon_fault(jsonb) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.find_result_fault(value jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -2827,6 +2904,9 @@ begin
   end if;
   if coalesce(jsonb_typeof(value -> '_meta'), 'object') <> 'object' then
     return 'Its _meta is no object.';
+  end if;
+  if coalesce(jsonb_typeof(value #> '{_meta,io.modelcontextprotocol/related-task}'), 'object') <> 'object' then
+    return 'Its _meta holds a related task that is no object.';
   end if;
   -- What stands there is Chumbo's own word, such as the code of an error.
   if exists (select from jsonb_object_keys(value -> '_meta') as k where k like 'dev.chumbo/%') then
@@ -2911,6 +2991,23 @@ end;
 $function$;
 alter routine chumbo.grant_scope(text,text,uuid,text,jsonb,text,timestamp with time zone) owner to postgres;
 comment on routine chumbo.grant_scope(text,text,uuid,text,jsonb,text,timestamp with time zone) is 'Allows or denies a scope to a grantee from the next request on and returns the grant. Repeating it changes the expiry only. Raises invalid_grantee, unknown_scope.';
+
+CREATE OR REPLACE FUNCTION chumbo.has_huge_exponent(text text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  -- 1e131071 is eight characters here, and as many digits as it says once it is read. No double needs four hundred.
+  return text ~ '[0-9][eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})'
+    and regexp_replace(text, '"(?:[^"\\]|\\.)*"', '""', 'g') ~ '[eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})';
+end;
+$function$;
+alter routine chumbo.has_huge_exponent(text) owner to postgres;
+comment on routine chumbo.has_huge_exponent(text) is 'Whether JSON text holds a number that a few characters blow up to hundreds of digits.';
+grant execute on routine chumbo.has_huge_exponent(text) to chumbo_runtime;
+grant execute on routine chumbo.has_huge_exponent(text) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.has_wide_number(type_id oid)
  RETURNS boolean
@@ -3095,6 +3192,19 @@ $function$;
 alter routine chumbo.is_required(oid) owner to postgres;
 comment on routine chumbo.is_required(oid) is 'Whether a field of the type has to be given: it is a domain that refuses null. A column''s own not null binds a table, and no value of its row type.';
 
+CREATE OR REPLACE FUNCTION chumbo.is_timestamp(value jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$'
+$function$;
+alter routine chumbo.is_timestamp(jsonb) owner to postgres;
+comment on routine chumbo.is_timestamp(jsonb) is 'Whether a value is a time of ISO 8601 with its offset, as the protocol writes one; null for null.';
+grant execute on routine chumbo.is_timestamp(jsonb) to chumbo_runtime;
+grant execute on routine chumbo.is_timestamp(jsonb) to service_role;
+
 CREATE OR REPLACE FUNCTION chumbo.is_valid(type text, value jsonb, path text, request jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -3102,13 +3212,15 @@ CREATE OR REPLACE FUNCTION chumbo.is_valid(type text, value jsonb, path text, re
 AS $function$
 begin
   -- As the caller, like the call itself: a domain may run a function of the application to check a value.
+  -- Read-only, because it is asked after the call has failed, and a failed call leaves nothing.
+  perform set_config('transaction_read_only', 'on', true);
   perform chumbo.run(
     format('select to_jsonb(input is null) from jsonb_to_record($1) as input(value %s)', type),
     jsonb_build_object('value', value), path, request);
   return true;
 exception
-  -- Not every type reports a bad value as one: a text search query is a syntax error.
-  when others then return false;
+  -- Not every type reports a bad value as one: a text search query is a syntax error, and a check may fail as it likes.
+  when others or assert_failure then return false;
 end;
 $function$;
 alter routine chumbo.is_valid(text,jsonb,text,jsonb) owner to postgres;
@@ -4239,22 +4351,14 @@ comment on routine chumbo.next_version(bigint,text,text) is 'The version after t
 CREATE OR REPLACE FUNCTION chumbo.normal_messages(messages jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
- IMMUTABLE
+ STABLE
  SET search_path TO ''
 AS $function$
 begin
   return (
     select case when bool_and(coalesce(
         m.message ->> 'role' in ('user', 'assistant')
-        and case m.message #>> '{content,type}'
-          when 'text' then jsonb_typeof(m.message #> '{content,text}') = 'string'
-          when 'image' then jsonb_typeof(m.message #> '{content,data}') = 'string' and jsonb_typeof(m.message #> '{content,mimeType}') = 'string'
-          when 'audio' then jsonb_typeof(m.message #> '{content,data}') = 'string' and jsonb_typeof(m.message #> '{content,mimeType}') = 'string'
-          when 'resource_link' then jsonb_typeof(m.message #> '{content,uri}') = 'string' and jsonb_typeof(m.message #> '{content,name}') = 'string'
-          when 'resource' then jsonb_typeof(m.message #> '{content,resource,uri}') = 'string'
-            and 'string' in (jsonb_typeof(m.message #> '{content,resource,text}'), jsonb_typeof(m.message #> '{content,resource,blob}'))
-          else false
-        end, false))
+        and chumbo.find_block_fault(m.message -> 'content') is null, false))
       then jsonb_agg(m.message order by m.place) end
     from (
       select e.place, jsonb_build_object(
@@ -4814,9 +4918,9 @@ begin
   -- Some clients write a list as JSON inside a string.
   if jsonb_typeof(v_list) = 'string' then
     begin
-      v_list := (v_list #>> '{}')::jsonb;
+      v_list := case when chumbo.has_huge_exponent(v_list #>> '{}') then '""' else (v_list #>> '{}')::jsonb end;
     exception
-      when data_exception then v_list := '""';
+      when data_exception or statement_too_complex then v_list := '""';
     end;
   end if;
   if coalesce(jsonb_typeof(v_list), 'null') = 'null' then
@@ -4916,8 +5020,7 @@ begin
 
   if v_kind in ('array', 'object') and v_given = 'string' then
     v_text := value #>> '{}';
-    -- 1e131071 is eight characters here, and as many digits as it says once it is read. No double needs four hundred.
-    if v_text ~ '[0-9][eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})' and regexp_replace(v_text, '"(?:[^"\\]|\\.)*"', '""', 'g') ~ '[eE][+-]?0*(?:[1-9][0-9]{3}|[4-9][0-9]{2})' then
+    if chumbo.has_huge_exponent(v_text) then
       problem := format('The argument `%s` holds a number that is too large or too small; write it without an exponent.', path);
       return;
     end if;
@@ -4945,8 +5048,8 @@ begin
     problem := chumbo.mistyped(path, v_kind, value);
   elsif v_kind = 'string' and shape ? 'pattern' and (value #>> '{}') !~ (shape ->> 'pattern') then
     problem := format('The argument `%s` must be written as %s.', path, shape ->> 'form');
-  elsif v_kind = 'number' and shape ? 'scale' and (value #>> '{}') ~ '^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*$'
-    and (value #>> '{}') ~ '[0-9]' and round((value #>> '{}')::numeric, (shape ->> 'scale')::integer) <> (value #>> '{}')::numeric
+  elsif v_kind = 'number' and shape ? 'scale' and (value #>> '{}') ~ '^\s*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?\s*$'
+    and round((value #>> '{}')::numeric, (shape ->> 'scale')::integer) <> (value #>> '{}')::numeric
   then
     problem := format('The argument `%s` has more digits than %s keeps.', path, shape ->> 'type');
 
@@ -6056,7 +6159,8 @@ begin
   if not exists (
     select from jsonb_array_elements(columns) as c where chumbo.column_expression((c ->> 'type')::oid, 'v') <> 'to_jsonb(v)'
   ) then
-    return 'to_jsonb(t)';
+    -- t alone would be a column of that name, if there is one.
+    return 'to_jsonb(t.*)';
   end if;
   -- A call takes at most a hundred arguments, so fifty columns are one object.
   select string_agg(format('jsonb_build_object(%s)', part.pairs), ' || ' order by part.number)
@@ -6631,6 +6735,7 @@ begin
   -- Clients read instructions once, when they connect; no other request pays for them.
   if entry.instructions_target is not null and request ->> 'operation' = 'describe' and request ->> 'kind' like '%tool%' then
     begin
+      perform set_config('transaction_read_only', 'on', true);
       v_instructions := coalesce(
         chumbo.run(
           format('select to_jsonb(%I.%I())', n.nspname, p.proname), '{}', format('%I, public, extensions, pg_temp', n.nspname), request
@@ -7534,9 +7639,9 @@ begin
 
     begin
       v_arguments := v_arguments || jsonb_build_object(v_parameter ->> 'name',
-        case when v_parameter ->> 'kind' in ('array', 'object', 'any') then v_text::jsonb else to_jsonb(v_text) end);
+        case when v_parameter ->> 'kind' in ('array', 'object', 'any') and not chumbo.has_huge_exponent(v_text) then v_text::jsonb else to_jsonb(v_text) end);
     exception
-      when data_exception then
+      when data_exception or statement_too_complex then
         v_arguments := v_arguments || jsonb_build_object(v_parameter ->> 'name', v_text);
     end;
   end loop;
@@ -7610,7 +7715,13 @@ CREATE OR REPLACE FUNCTION chumbo.tg_capabilities__bound_definition()
 AS $function$
 declare
   v_bytes integer := octet_length(chumbo.definition(new)::text);
+  v_fault text := coalesce(chumbo.find_annotation_fault(new.kind, new.annotations), chumbo.find_icon_fault(new.icons));
 begin
+  if v_fault is not null then
+    raise exception using errcode = 'PT400', message = 'invalid_option',
+      detail = format('The %s %s: %s', new.kind, new.name, v_fault),
+      hint = 'Write it as the protocol does: clients refuse a whole list over one entry.';
+  end if;
   if v_bytes > 65536 then
     raise exception using errcode = 'PT413', message = 'definition_too_large',
       detail = format('The definition of the %s %s has %s bytes.', new.kind, new.name, v_bytes),
@@ -7621,7 +7732,7 @@ begin
 end;
 $function$;
 alter routine chumbo.tg_capabilities__bound_definition() owner to postgres;
-comment on routine chumbo.tg_capabilities__bound_definition() is 'Keeps the size of an entry in a list; raises definition_too_large above 64 KiB.';
+comment on routine chumbo.tg_capabilities__bound_definition() is 'Keeps the size of an entry in a list; raises definition_too_large above 64 KiB, and invalid_option over what clients would not read.';
 
 CREATE OR REPLACE FUNCTION chumbo.tg_capabilities__index()
  RETURNS trigger
@@ -8377,14 +8488,22 @@ begin
     v_error := v_run.error;
     v_count := v_run.row_count;
     if v_run.answer is not null then
-      v_shape := chumbo.shape_result(v_tool, v_run.answer, arguments, request);
-      if v_shape.error is not null then
-        v_outcome := 'tool_error';
-        v_error := v_shape.error;
-      end if;
-      v_result := v_shape.result;
-      v_is_whole := v_shape.is_whole;
-      v_truncated := v_shape.truncated;
+      begin
+        v_shape := chumbo.shape_result(v_tool, v_run.answer, arguments, request);
+        if v_shape.error is not null then
+          v_outcome := 'tool_error';
+          v_error := v_shape.error;
+        end if;
+        v_result := v_shape.result;
+        v_is_whole := v_shape.is_whole;
+        v_truncated := v_shape.truncated;
+      exception
+        -- Whatever the rows hold, the call leaves its receipt.
+        when others or query_canceled or assert_failure then
+          v_outcome := 'tool_error';
+          v_error := '{"code": "tool_failed"}';
+          raise log 'chumbo: the result of tool % has no form, SQLSTATE %, trace %', v_tool.name, sqlstate, request ->> 'trace_id';
+      end;
       v_count := case when v_outcome = 'ok' then coalesce(v_shape.row_count, v_count) else 0 end;
     end if;
   end if;
@@ -8446,7 +8565,8 @@ begin
 
   -- No receipt: clients ask at every keystroke, and nothing is done. Limits count it all the same.
   v_run := (v_gate.found_capability).completions -> (argument ->> 'name');
-  if v_run is null then
+  -- A completion whose function is gone has nothing to suggest; whatever else has its name by now was never registered.
+  if v_run is null or chumbo.find_target(v_run ->> 'target_name', v_run ->> 'target') is null then
     return jsonb_build_object('outcome', 'ok', 'revision', (v_gate.entry).revision, 'values', '[]'::jsonb, 'total', 0, 'has_more', false);
   end if;
   v_row := jsonb_populate_record(v_gate.found_capability, v_run);
@@ -8673,6 +8793,9 @@ begin
 
   if v_error is not null then
     v_outcome := 'refused';
+  elsif v_row.handler = 'static' and chumbo.filled_length(v_row.content -> 'messages', arguments) > 4194304 then
+    v_outcome := 'refused';
+    v_error := jsonb_build_object('code', 'result_too_large');
   elsif v_row.handler = 'static' then
     v_messages := chumbo.fill_messages(v_row.content -> 'messages', arguments);
   else
@@ -8680,7 +8803,7 @@ begin
     v_outcome := v_run.outcome;
     v_error := v_run.error;
     v_value := v_run.answer -> 'value';
-    if v_value ? 'messages' then
+    if jsonb_typeof(v_value) = 'object' and v_value ? 'messages' then
       v_description := coalesce(v_value ->> 'description', v_description);
       v_value := v_value -> 'messages';
     end if;

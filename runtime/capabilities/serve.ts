@@ -180,6 +180,8 @@ async function getPrompt(exchange: Exchange, name: string, options: ServeOptions
 /** A URI that code is known to answer goes to code, any other to the rows; what they do not know, code may still. */
 async function readResource(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
   const { catalog, code } = options
+  // What was refused on arrival is the database's to answer, with a receipt; code is not asked about it.
+  if (exchange.facts['rejection'] !== undefined) return resourceServer(exchange, options)
   const uri = uriOf(exchange)
   const known = catalog.findResource(uri)
   if (known !== undefined) return admitCall(exchange, known, options)
@@ -197,6 +199,7 @@ async function readResource(exchange: Exchange, options: ServeOptions): Promise<
 
 async function complete(exchange: Exchange, options: ServeOptions): Promise<McpServer> {
   const kinds: readonly CodeKind[] = ['resource', 'resource_template', 'prompt']
+  if (exchange.facts['rejection'] !== undefined) return completionServer(exchange, options)
   if (options.code.register === undefined && options.catalog.names(kinds).length === 0)
     return completionServer(exchange, options)
   const answer = await completeRow(exchange, options, { mayBeCode: true })

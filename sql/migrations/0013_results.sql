@@ -131,7 +131,8 @@ begin
   if not exists (
     select from jsonb_array_elements(columns) as c where chumbo.column_expression((c ->> 'type')::oid, 'v') <> 'to_jsonb(v)'
   ) then
-    return 'to_jsonb(t)';
+    -- t alone would be a column of that name, if there is one.
+    return 'to_jsonb(t.*)';
   end if;
   -- A call takes at most a hundred arguments, so fifty columns are one object.
   select string_agg(format('jsonb_build_object(%s)', part.pairs), ' || ' order by part.number)
@@ -189,7 +190,7 @@ begin
       and (v_columns #>> '{0,type}')::oid = v_proc.prorettype
     then
       -- A single output of a row type is what the function returns, and a from clause takes it apart: here it is put together.
-      v_source := format('(select case when t is null then null else t end as %I from %%s as t) as t', replace(v_columns #>> '{0,name}', '%', '%%'));
+      v_source := format('(select case when (t.*) is null then null else t.* end as %I from %%s as t) as t', replace(v_columns #>> '{0,name}', '%', '%%'));
     end if;
 
     select
@@ -217,8 +218,8 @@ begin
     elsif v_columns is not null then
       shape := 'row';
       -- A row of nulls is what a function without a match returns. The inner select makes a row of a single out parameter too.
-      query := 'select jsonb_build_object(''count'', case when t is null then 0 else 1 end, '
-        || '''value'', case when not (t is null) then ' || v_item || ' end) from (select t.* from ' || v_source || ') as t';
+      query := 'select jsonb_build_object(''count'', case when (t.*) is null then 0 else 1 end, '
+        || '''value'', case when not ((t.*) is null) then ' || v_item || ' end) from (select t.* from ' || v_source || ') as t';
       schema := jsonb_build_object('type', 'object', 'properties', v_item_schema -> 'properties');
     else
       shape := case when v_proc.prorettype in ('json'::regtype, 'jsonb'::regtype) then 'json' else 'scalar' end;
@@ -591,21 +592,11 @@ grant execute on function chumbo.collection_arguments(chumbo.capabilities, jsonb
 
 create or replace function chumbo.compact_json(value jsonb)
   returns text
-  language plpgsql stable
+  language plpgsql immutable
   security invoker
   set search_path = ''
 as $$
 begin
-  -- The text of what is neither object nor array has no space of its own, so most rows never meet the expression below.
-  if jsonb_typeof(value) = 'object' then
-    return (
-      select '{' || coalesce(string_agg(
-        to_json(e.key)::text || ':'
-          || case when jsonb_typeof(e.value) in ('object', 'array') then chumbo.compact_json(e.value) else e.value::text end,
-        ',' order by e.place), '') || '}'
-      from jsonb_each(compact_json.value) with ordinality as e (key, value, place)
-    );
-  end if;
   -- A string is kept whole; outside of strings jsonb writes no space that means anything.
   return regexp_replace(value::text, '("(?:[^"\\]|\\.)*")| ', '\1', 'g');
 end;
@@ -808,9 +799,13 @@ begin
     select from jsonb_each(block) as f
     where f.key in ('title', 'description', 'mimeType') and jsonb_typeof(f.value) <> 'string'
       or f.key = 'size' and jsonb_typeof(f.value) <> 'number'
-      or f.key = 'icons' and jsonb_typeof(f.value) <> 'array'
+      or f.key = 'icons' and chumbo.find_icon_fault(f.value) is not null
       or f.key in ('annotations', '_meta') and jsonb_typeof(f.value) <> 'object'
   )
+  or coalesce(jsonb_typeof(v_resource -> 'mimeType'), 'string') <> 'string'
+  or coalesce(jsonb_typeof(v_resource -> '_meta'), 'object') <> 'object'
+  or coalesce(jsonb_typeof(block #> '{_meta,io.modelcontextprotocol/related-task}'), 'object') <> 'object'
+  or not coalesce(chumbo.is_timestamp(block #> '{annotations,lastModified}'), true)
   or not (case coalesce(jsonb_typeof(block #> '{annotations,priority}'), 'absent')
     when 'absent' then true
     when 'number' then (block #>> '{annotations,priority}')::numeric between 0 and 1
@@ -874,6 +869,9 @@ begin
   end if;
   if coalesce(jsonb_typeof(value -> '_meta'), 'object') <> 'object' then
     return 'Its _meta is no object.';
+  end if;
+  if coalesce(jsonb_typeof(value #> '{_meta,io.modelcontextprotocol/related-task}'), 'object') <> 'object' then
+    return 'Its _meta holds a related task that is no object.';
   end if;
   -- What stands there is Chumbo's own word, such as the code of an error.
   if exists (select from jsonb_object_keys(value -> '_meta') as k where k like 'dev.chumbo/%') then
@@ -987,7 +985,13 @@ comment on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb
 revoke all on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb) from public, anon, authenticated;
 grant execute on function chumbo.shape_result(chumbo.capabilities, jsonb, jsonb, jsonb) to service_role, chumbo_runtime;
 
+-- Rows of 0.1.0 took a column called t for the whole row.
+update chumbo.capabilities as c
+set result_query = replace(replace(replace(c.result_query,
+  'to_jsonb(t)', 'to_jsonb(t.*)'), 'case when t is null', 'case when (t.*) is null'), 'not (t is null)', 'not ((t.*) is null)')
+where c.result_query ~ 'to_jsonb\(t\)|\mt is null';
+
 insert into chumbo.installed (number, name, hash)
-values (13, 'results', 'f57415da1b349a7208a9bdc1e6cdd525e9813f025a99a1abb8c724cc33c6ac50') -- chumbo.installed
+values (13, 'results', '1d47ba27a5aef8fd725077ac00c00322fc37b2e5bfa72b530463dd2556cabf7a') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -459,6 +459,72 @@ $$;
 comment on function chumbo.input_schema(jsonb) is 'The closed object that describes the parameters of a function.';
 revoke all on function chumbo.input_schema(jsonb) from public, anon, authenticated, service_role;
 
+create or replace function chumbo.is_timestamp(value jsonb)
+  returns boolean
+  language sql immutable
+  security invoker
+  set search_path = ''
+as $$
+  select jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$'
+$$;
+comment on function chumbo.is_timestamp(jsonb) is 'Whether a value is a time of ISO 8601 with its offset, as the protocol writes one; null for null.';
+revoke all on function chumbo.is_timestamp(jsonb) from public, anon, authenticated;
+grant execute on function chumbo.is_timestamp(jsonb) to service_role, chumbo_runtime;
+
+create or replace function chumbo.find_icon_fault(icons jsonb)
+  returns text
+  language plpgsql immutable
+  security invoker
+  set search_path = ''
+as $$
+begin
+  if jsonb_typeof(icons) <> 'array' or exists (
+    select
+    from jsonb_array_elements(icons) as i
+    where jsonb_typeof(i) <> 'object'
+      or coalesce(jsonb_typeof(i -> 'src'), '') <> 'string'
+      or coalesce(jsonb_typeof(i -> 'mimeType'), 'string') <> 'string'
+      or not coalesce(i -> 'theme' in ('"light"', '"dark"'), true)
+      or coalesce(jsonb_typeof(i -> 'sizes'), 'array') <> 'array'
+      or jsonb_path_exists(i, 'strict $.sizes[*] ? (@.type() != "string")', silent => true)
+  ) then
+    return 'icons are an array of {src, mimeType, sizes (an array of texts), theme (light or dark)}.';
+  end if;
+  return null;
+end;
+$$;
+comment on function chumbo.find_icon_fault(jsonb) is 'What is wrong with icons, as a sentence; null when nothing is, or when there are none.';
+revoke all on function chumbo.find_icon_fault(jsonb) from public, anon, authenticated;
+grant execute on function chumbo.find_icon_fault(jsonb) to service_role, chumbo_runtime;
+
+create or replace function chumbo.find_annotation_fault(kind text, annotations jsonb)
+  returns text
+  language plpgsql immutable
+  security invoker
+  set search_path = ''
+as $$
+begin
+  if kind = 'tool' and exists (
+    select
+    from jsonb_each(annotations) as a
+    where a.key = 'title' and jsonb_typeof(a.value) <> 'string'
+      or a.key in ('readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint') and jsonb_typeof(a.value) <> 'boolean'
+  ) then
+    return 'annotations of a tool are a title and the hints readOnlyHint, destructiveHint, idempotentHint and openWorldHint, true or false.';
+  end if;
+  if kind <> 'tool' and not (
+    coalesce(annotations -> 'audience' <@ '["user", "assistant"]' and jsonb_typeof(annotations -> 'audience') = 'array', true)
+    and coalesce(case jsonb_typeof(annotations -> 'priority') when 'number' then (annotations ->> 'priority')::numeric between 0 and 1 else annotations -> 'priority' is null end, true)
+    and coalesce(chumbo.is_timestamp(annotations -> 'lastModified'), true)
+  ) then
+    return 'annotations hold audience (user, assistant), priority (0 to 1) and lastModified (ISO 8601 with its offset).';
+  end if;
+  return null;
+end;
+$$;
+comment on function chumbo.find_annotation_fault(text, jsonb) is 'What is wrong with the annotations of a capability, as a sentence; null when nothing is.';
+revoke all on function chumbo.find_annotation_fault(text, jsonb) from public, anon, authenticated, service_role;
+
 -- What a model reads at once has a price, and some clients drop a whole server over one entry.
 create or replace function chumbo.tg_capabilities__bound_definition()
   returns trigger
@@ -468,7 +534,13 @@ create or replace function chumbo.tg_capabilities__bound_definition()
 as $$
 declare
   v_bytes integer := octet_length(chumbo.definition(new)::text);
+  v_fault text := coalesce(chumbo.find_annotation_fault(new.kind, new.annotations), chumbo.find_icon_fault(new.icons));
 begin
+  if v_fault is not null then
+    raise exception using errcode = 'PT400', message = 'invalid_option',
+      detail = format('The %s %s: %s', new.kind, new.name, v_fault),
+      hint = 'Write it as the protocol does: clients refuse a whole list over one entry.';
+  end if;
   if v_bytes > 65536 then
     raise exception using errcode = 'PT413', message = 'definition_too_large',
       detail = format('The definition of the %s %s has %s bytes.', new.kind, new.name, v_bytes),
@@ -478,12 +550,14 @@ begin
   return new;
 end;
 $$;
-comment on function chumbo.tg_capabilities__bound_definition() is 'Keeps the size of an entry in a list; raises definition_too_large above 64 KiB.';
+comment on function chumbo.tg_capabilities__bound_definition() is
+  'Keeps the size of an entry in a list; raises definition_too_large above 64 KiB, and invalid_option over what clients would not read.';
 revoke all on function chumbo.tg_capabilities__bound_definition() from public, anon, authenticated, service_role;
 drop trigger if exists _400_bound_definition on chumbo.capabilities;
 create trigger _400_bound_definition before insert or update on chumbo.capabilities
   for each row execute function chumbo.tg_capabilities__bound_definition();
--- Rows of an earlier version learn their size.
+-- Rows of an earlier version learn their size. A name that is reserved since is out of reach, so it is not offered.
+update chumbo.capabilities set is_enabled = false where kind = 'tool' and name in ('search_tools', 'call_tool') and is_enabled;
 update chumbo.capabilities set definition_bytes = 0 where definition_bytes = 0;
 
 create or replace function chumbo.drop_capability(name text, server text default 'default', kind text default 'tool')
@@ -788,7 +862,8 @@ begin
       answer := case when v_message = 'reported_error' then answer end;
       row_count := 0;
       error := chumbo.tool_error(v_state, v_message, v_detail, v_hint);
-      outcome := case when error ->> 'code' = 'tool_unavailable' then 'refused' else 'tool_error' end;
+      -- By its state: a body may raise any slug, and must not pass for the gate.
+      outcome := case when v_state = '42725' then 'refused' else 'tool_error' end;
       -- The state only: message and detail may hold values.
       raise log 'chumbo: % % failed with SQLSTATE %, trace %', capability.kind, capability.name, v_state, request ->> 'trace_id';
   end;
@@ -797,7 +872,12 @@ begin
   if capability.handler = 'sql'
     and (error ->> 'code' = 'invalid_value' or error ->> 'code' = 'tool_failed' and error ->> 'message' is null)
   then
-    v_problem := chumbo.find_bad_argument(capability.parameters, v_arguments, v_path, request);
+    begin
+      v_problem := chumbo.find_bad_argument(capability.parameters, v_arguments, v_path, request);
+    exception
+      -- It only words the failure better; failing at that, or running out of time, leaves the failure as it was.
+      when others or query_canceled or assert_failure then v_problem := null;
+    end;
     if v_problem is not null then
       error := jsonb_build_object('code', 'invalid_arguments', 'message', v_problem);
     end if;
@@ -878,14 +958,22 @@ begin
     v_error := v_run.error;
     v_count := v_run.row_count;
     if v_run.answer is not null then
-      v_shape := chumbo.shape_result(v_tool, v_run.answer, arguments, request);
-      if v_shape.error is not null then
-        v_outcome := 'tool_error';
-        v_error := v_shape.error;
-      end if;
-      v_result := v_shape.result;
-      v_is_whole := v_shape.is_whole;
-      v_truncated := v_shape.truncated;
+      begin
+        v_shape := chumbo.shape_result(v_tool, v_run.answer, arguments, request);
+        if v_shape.error is not null then
+          v_outcome := 'tool_error';
+          v_error := v_shape.error;
+        end if;
+        v_result := v_shape.result;
+        v_is_whole := v_shape.is_whole;
+        v_truncated := v_shape.truncated;
+      exception
+        -- Whatever the rows hold, the call leaves its receipt.
+        when others or query_canceled or assert_failure then
+          v_outcome := 'tool_error';
+          v_error := '{"code": "tool_failed"}';
+          raise log 'chumbo: the result of tool % has no form, SQLSTATE %, trace %', v_tool.name, sqlstate, request ->> 'trace_id';
+      end;
       v_count := case when v_outcome = 'ok' then coalesce(v_shape.row_count, v_count) else 0 end;
     end if;
   end if;
@@ -971,6 +1059,7 @@ begin
   -- Clients read instructions once, when they connect; no other request pays for them.
   if entry.instructions_target is not null and request ->> 'operation' = 'describe' and request ->> 'kind' like '%tool%' then
     begin
+      perform set_config('transaction_read_only', 'on', true);
       v_instructions := coalesce(
         chumbo.run(
           format('select to_jsonb(%I.%I())', n.nspname, p.proname), '{}', format('%I, public, extensions, pg_temp', n.nspname), request
@@ -1090,6 +1179,6 @@ revoke all on function public.chumbo_enter(text, jsonb) from public, anon, authe
 grant execute on function public.chumbo_enter(text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (11, 'registry', '662722460b6b1386267e16315eccedc78fe6e27a19cfac0c5893d129a8800cc8') -- chumbo.installed
+values (11, 'registry', '48f2b23d139cc7b40692d5aed0f67d1ac3f56a9c0b7a9e8c61009a7933a4304f') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -343,7 +343,7 @@ begin
   end if;
 
   -- Any other rows are one document; numbers beyond a double travel as text, as everywhere.
-  select 'to_jsonb(t)' || coalesce(string_agg(
+  select 'to_jsonb(t.*)' || coalesce(string_agg(
     format(' || jsonb_build_object(%L, %s)', c.name, chumbo.json_expression(c.type_id, format('t.%I', c.name))), '' order by c.place)
     filter (where chumbo.has_wide_number(c.type_id)), '')
   into v_item
@@ -359,7 +359,7 @@ begin
       'from (select t.* from %%s as t limit %1$s + 1) as t', row_cap, case when is_template then 'count(*) = 0' else 'false' end, v_item)
     else format(
       'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(jsonb_build_object(''text'', (%s)::text)), ''[]'')) '
-      'from (select t.* from %%s as t) as t where not (t is null)', v_item)
+      'from (select t.* from %%s as t) as t where not ((t.*) is null)', v_item)
   end;
 end;
 $$;
@@ -384,8 +384,10 @@ begin
   select string_agg(c.name, ', ') filter (where c.name <> all (array['uri', 'name', 'title', 'description', 'mime_type', 'size', 'last_modified'])),
     string_agg(case c.name
       when 'mime_type' then '''mimeType'', t.mime_type::text'
-      when 'size' then '''size'', t.size::bigint'
-      when 'last_modified' then '''annotations'', case when t.last_modified is not null then jsonb_build_object(''lastModified'', t.last_modified) end'
+      when 'size' then '''size'', case when t.size::bigint >= 0 then t.size::bigint end'
+      -- What no client could read as a date costs this entry its date, and not the whole list.
+      when 'last_modified' then '''annotations'', case when t.last_modified::timestamptz >= ''0001-01-01Z'' and t.last_modified::timestamptz < ''9999-12-31Z'' '
+        'then jsonb_build_object(''lastModified'', to_char(t.last_modified::timestamptz at time zone ''utc'', ''YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'')) end'
       else format('%L, t.%I::text', c.name, c.name)
     end, ', ' order by c.place)
   into v_unknown, v_item
@@ -592,9 +594,9 @@ begin
 
     begin
       v_arguments := v_arguments || jsonb_build_object(v_parameter ->> 'name',
-        case when v_parameter ->> 'kind' in ('array', 'object', 'any') then v_text::jsonb else to_jsonb(v_text) end);
+        case when v_parameter ->> 'kind' in ('array', 'object', 'any') and not chumbo.has_huge_exponent(v_text) then v_text::jsonb else to_jsonb(v_text) end);
     exception
-      when data_exception then
+      when data_exception or statement_too_complex then
         v_arguments := v_arguments || jsonb_build_object(v_parameter ->> 'name', v_text);
     end;
   end loop;
@@ -632,7 +634,7 @@ grant execute on function chumbo.prompt_arguments(jsonb) to service_role, chumbo
 
 create or replace function chumbo.normal_messages(messages jsonb)
   returns jsonb
-  language plpgsql immutable
+  language plpgsql stable
   security invoker
   set search_path = ''
 as $$
@@ -640,15 +642,7 @@ begin
   return (
     select case when bool_and(coalesce(
         m.message ->> 'role' in ('user', 'assistant')
-        and case m.message #>> '{content,type}'
-          when 'text' then jsonb_typeof(m.message #> '{content,text}') = 'string'
-          when 'image' then jsonb_typeof(m.message #> '{content,data}') = 'string' and jsonb_typeof(m.message #> '{content,mimeType}') = 'string'
-          when 'audio' then jsonb_typeof(m.message #> '{content,data}') = 'string' and jsonb_typeof(m.message #> '{content,mimeType}') = 'string'
-          when 'resource_link' then jsonb_typeof(m.message #> '{content,uri}') = 'string' and jsonb_typeof(m.message #> '{content,name}') = 'string'
-          when 'resource' then jsonb_typeof(m.message #> '{content,resource,uri}') = 'string'
-            and 'string' in (jsonb_typeof(m.message #> '{content,resource,text}'), jsonb_typeof(m.message #> '{content,resource,blob}'))
-          else false
-        end, false))
+        and chumbo.find_block_fault(m.message -> 'content') is null, false))
       then jsonb_agg(m.message order by m.place) end
     from (
       select e.place, jsonb_build_object(
@@ -710,6 +704,26 @@ $$;
 comment on function chumbo.fill_messages(jsonb, jsonb) is 'The messages of a prompt with its arguments put in, in texts and in texts of embedded resources.';
 revoke all on function chumbo.fill_messages(jsonb, jsonb) from public, anon, authenticated;
 grant execute on function chumbo.fill_messages(jsonb, jsonb) to service_role, chumbo_runtime;
+
+create or replace function chumbo.filled_length(messages jsonb, arguments jsonb)
+  returns bigint
+  language plpgsql immutable
+  security invoker
+  set search_path = ''
+as $$
+begin
+  return octet_length(messages::text) + coalesce((
+    select sum(octet_length(arguments ->> part[1]))
+    from jsonb_array_elements(messages) as m (message)
+    cross join lateral regexp_matches(coalesce(
+      m.message #>> '{content,text}', m.message #>> '{content,resource,text}', ''), '\{\{ *([A-Za-z_][A-Za-z0-9_-]*) *\}\}', 'g') as p (part)
+  ), 0);
+end;
+$$;
+comment on function chumbo.filled_length(jsonb, jsonb) is
+  'About how many bytes fill_messages would write: a short argument named often is long.';
+revoke all on function chumbo.filled_length(jsonb, jsonb) from public, anon, authenticated;
+grant execute on function chumbo.filled_length(jsonb, jsonb) to service_role, chumbo_runtime;
 
 create or replace function chumbo.placeholders(messages jsonb)
   returns text[]
@@ -809,7 +823,7 @@ begin
   end if;
   return case
     when v_columns is not null then format(
-      'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(to_jsonb(t)), ''[]'')) from (select t.* from %%s as t limit 1000) as t')
+      'select jsonb_build_object(''count'', count(*), ''value'', coalesce(jsonb_agg(to_jsonb(t.*)), ''[]'')) from (select t.* from %%s as t limit 1000) as t')
     when v_proc.prorettype in ('json'::regtype, 'jsonb'::regtype) and not v_proc.proretset then
       'select jsonb_build_object(''count'', count(t.value), ''value'', (array_agg(to_jsonb(t.value)))[1]) from %s as t(value)'
     else format(
@@ -1138,6 +1152,9 @@ begin
 
   if v_error is not null then
     v_outcome := 'refused';
+  elsif v_row.handler = 'static' and chumbo.filled_length(v_row.content -> 'messages', arguments) > 4194304 then
+    v_outcome := 'refused';
+    v_error := jsonb_build_object('code', 'result_too_large');
   elsif v_row.handler = 'static' then
     v_messages := chumbo.fill_messages(v_row.content -> 'messages', arguments);
   else
@@ -1145,7 +1162,7 @@ begin
     v_outcome := v_run.outcome;
     v_error := v_run.error;
     v_value := v_run.answer -> 'value';
-    if v_value ? 'messages' then
+    if jsonb_typeof(v_value) = 'object' and v_value ? 'messages' then
       v_description := coalesce(v_value ->> 'description', v_description);
       v_value := v_value -> 'messages';
     end if;
@@ -1216,7 +1233,8 @@ begin
 
   -- No receipt: clients ask at every keystroke, and nothing is done. Limits count it all the same.
   v_run := (v_gate.found_capability).completions -> (argument ->> 'name');
-  if v_run is null then
+  -- A completion whose function is gone has nothing to suggest; whatever else has its name by now was never registered.
+  if v_run is null or chumbo.find_target(v_run ->> 'target_name', v_run ->> 'target') is null then
     return jsonb_build_object('outcome', 'ok', 'revision', (v_gate.entry).revision, 'values', '[]'::jsonb, 'total', 0, 'has_more', false);
   end if;
   v_row := jsonb_populate_record(v_gate.found_capability, v_run);
@@ -1371,6 +1389,6 @@ revoke all on function public.chumbo_list(text, text, jsonb) from public, anon, 
 grant execute on function public.chumbo_list(text, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (18, 'resources', '287f3a3eb9eb3440795f1194423a88c969b4b08038b792867894bab308a3e412') -- chumbo.installed
+values (18, 'resources', 'dca84d3b34eb66cb78c2a1e0af94a830254f97621b13e00555091192a61bdab2') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

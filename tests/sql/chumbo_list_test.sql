@@ -64,7 +64,7 @@ select is(tests.names(tests.list('nobody', 'resource')), 'a b c coded fixed', 'a
 select is(tests.names(tests.list('alice', 'resource_template')), 'failing notes strays unlisted', 'templates are listed by name');
 select is(tests.names(tests.list('alice', 'prompt')), 'hello', 'and so are prompts');
 select is(tests.list('alice', 'resource') #> '{listed,0,definition}',
-  '{"uri": "app://notes/1", "name": "note 1", "size": 3, "title": "One", "mimeType": "text/markdown", "annotations": {"lastModified": "2026-01-01"}}',
+  '{"uri": "app://notes/1", "name": "note 1", "size": 3, "title": "One", "mimeType": "text/markdown", "annotations": {"lastModified": "2026-01-01T00:00:00.000Z"}}',
   'an entry says what its row says, and takes the rest from the template');
 select is(tests.list('alice', 'resource') #> '{listed,2,definition}', '{"uri": "app://strays/1", "name": "app://strays/1", "mimeType": "text/plain"}', 'one without a name is called by its URI');
 select is(tests.list('alice', 'prompt') #> '{entries,0,definition}', '{"name": "hello", "arguments": [{"name": "who", "required": true}]}', 'a prompt comes with its arguments');
