@@ -779,6 +779,13 @@ begin
       when v_type.oid = 'bytea'::regtype
         then '{"pattern": "^\\\\x([0-9a-fA-F]{2})*$", "form": "\\x and hexadecimal digits, two for a byte"}'
       when v_type.oid in ('bit'::regtype, 'varbit'::regtype) then '{"pattern": "^[01]*$", "form": "digits 0 and 1"}'
+      -- Postgres would also take tomorrow and now, which mean what the clock of the server says, and days in the order of a locale.
+      when v_type.oid in ('date'::regtype, 'timestamp'::regtype, 'timestamptz'::regtype) then jsonb_build_object(
+        'pattern', '^([0-9]{4,6}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)? ?(Z|[+-][0-9]{2}(:?[0-9]{2}(:[0-9]{2})?)?)?)?( BC)?|[+-]?infinity)$',
+        'form', case v_type.oid when 'date'::regtype then '2026-01-31' when 'timestamp'::regtype then '2026-01-31T13:45:00' else '2026-01-31T13:45:00Z' end)
+      when v_type.oid in ('time'::regtype, 'timetz'::regtype) then jsonb_build_object(
+        'pattern', '^[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)? ?(Z|[+-][0-9]{2}(:?[0-9]{2}(:[0-9]{2})?)?)?$',
+        'form', case v_type.oid when 'time'::regtype then '13:45:00' else '13:45:00+02' end)
       when v_type.oid = 'numeric'::regtype and v_base.type_modifier >= 0
         then jsonb_build_object('scale', (((v_base.type_modifier - 4) & 2047) # 1024) - 1024)
       else '{}'
@@ -1296,6 +1303,6 @@ revoke all on function chumbo.find_bad_argument(jsonb, jsonb, text, jsonb) from 
 grant execute on function chumbo.find_bad_argument(jsonb, jsonb, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (12, 'types', '35bba3c654d9d76b3e8816676e85ddbdc7da9ca92d5fc8f8aa34f4d1882ec365') -- chumbo.installed
+values (12, 'types', 'e8ffee9e8c5c0f48bd419d5934f7732026a285794a3e4ef7221414a6111d22f7') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

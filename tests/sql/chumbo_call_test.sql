@@ -138,7 +138,7 @@ select is(tests.told(public.chumbo_call('demo', 'maybe', null, tests.request('al
 select is(tests.told(public.chumbo_call('demo', 'open_to_all', null, tests.request('alice'))), 'ok {"result": "authenticated"}', 'which may be enough');
 select is(tests.answer('alice', 'take', arguments::jsonb), told, format('take(%s): %s', arguments, told))
 from (values
-  ('{"at": "yesterdy"}', 'tool_error invalid_arguments The argument `at` is not a valid timestamp with time zone.'), ('{"id": "7"}', 'tool_error invalid_arguments The argument `id` is not a valid uuid.'),
+  ('{"at": "yesterdy"}', 'tool_error invalid_arguments The argument `at` must be written as 2026-01-31T13:45:00Z.'), ('{"id": "7"}', 'tool_error invalid_arguments The argument `id` is not a valid uuid.'),
   ('{"e": 3}', 'tool_error invalid_arguments The argument `e` is not a valid demo.even.'), ('{"e": 4, "list": ["x"]}', 'tool_error invalid_arguments The argument `list[0]` is not a valid integer.'),
   ('{"i": "9223372036854775807"}', 'ok {"result": "0|9223372036854775807|2026-01-01 00:00:00|0|{}"}'), ('{"i": 9007199254740993}', 'ok {"result": "0|9007199254740993|2026-01-01 00:00:00|0|{}"}'),
   ('{"i": "9223372036854775808"}', 'tool_error invalid_arguments The argument `i` is not a valid bigint.'), ('{"list": {"a": 1}}', 'refused invalid_arguments The argument `list` must be an array, not object.'),

@@ -1,7 +1,7 @@
 -- tests/sql/hostile_shapes_test.sql — names, values and rows chosen to be taken for something else, and calls that must leave a receipt all the same.
 begin;
 \ir support/people.psql
-select plan(30);
+select plan(44);
 \ir support/runtime.psql
 
 -- A column called like the alias of a row is a column, and the row stays a row.
@@ -57,6 +57,17 @@ select is(tests.answer('alice', 'pretends'), 'tool_error tool_unavailable', 'a b
 select tests.act_as_owner();
 select is_empty('select from demo.log', 'and a refused call leaves nothing of what checking it wrote');
 select is((select count(*) from chumbo.receipts where outcome = 'refused'), 0::bigint, 'no body passes for the gate');
+
+-- A date is what the calendar says, and not what the clock of the server makes of a word.
+create function demo.dated(d date default null, ts timestamptz default null, t time default null, many date[] default null) returns text language sql stable as $$ select concat_ws(' ', d, ts at time zone 'utc', t, many) $$;
+select chumbo.register_tool('demo.dated', 'demo');
+select tests.act_as_runtime();
+select matches(tests.answer('alice', 'dated', args::jsonb), '^tool_error invalid_arguments The argument `', format('%s is refused', args))
+from unnest(array['{"d": "tomorrow"}', '{"d": "01/02/2026"}', '{"d": "epoch"}', '{"d": "Jan 5 2026"}', '{"ts": "now"}', '{"ts": "today"}', '{"t": "allballs"}', '{"many": ["2026-01-01", "yesterday"]}']) as args;
+select is(tests.answer('alice', 'dated', args::jsonb), 'ok {"result": "' || wanted || '"}', format('%s is taken', args))
+from (values ('{"d": "2026-01-31"}', '2026-01-31'), ('{"d": "infinity"}', 'infinity'), ('{"ts": "2026-01-31T13:45:00.123456+02:00"}', '2026-01-31 11:45:00.123456'),
+  ('{"ts": "2026-01-31 13:45:00Z"}', '2026-01-31 13:45:00'), ('{"t": "13:45"}', '13:45:00'), ('{"d": "0044-03-15 BC"}', '0044-03-15 BC')) as v (args, wanted);
+select tests.act_as_owner();
 
 -- One odd entry is refused where it is written, before it costs a list.
 select throws_ok(format('select chumbo.register_tool(''demo.todos'', ''demo'', icons => %L)', icons), 'PT400', 'invalid_option', format('icons %s', icons))
