@@ -6554,21 +6554,21 @@ declare
   v_found bigint[] := '{}';
 begin
   -- How rare a term is among what this caller may see: nothing about the rest shows in the order of an answer. A search reads at
-  -- most 2000 postings of a term and about 6000 in all, rarer terms first, so that it stays short however large the catalog is.
+  -- most 1000 postings of a term and about 3000 in all, rarer terms first, so that it stays short however large the catalog is.
   -- Of a term that more tools have, those in which it says the most are read; where there are rarer ones enough, it is left
   -- out: a null weight.
   v_weights := array(
     select case
-      when sum(least(f.tools, 2000)) over (order by f.tools, t.place) <= 6000
+      when sum(least(f.tools, 1000)) over (order by f.tools, t.place) <= 3000
         then ln(1 + (n.tools - f.tools + 0.5) / (f.tools + 0.5))
     end
     from (select sum(a.tools)::double precision as tools from chumbo.search_audiences as a where a.id = any (v_audiences)) as n
     cross join unnest(v_query.terms) with ordinality as t (term, place)
     cross join lateral (
-      -- From 5000 on a word is as common as words are; how common exactly would take longer to count than to use.
-      select case when count(*) > 5000 then n.tools else count(*)::double precision end as tools
+      -- From 2500 on a word is as common as words are; how common exactly would take longer to count than to use.
+      select case when count(*) > 2500 then n.tools else count(*)::double precision end as tools
       from (
-        select from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences) limit 5001
+        select from chumbo.search_postings as p where p.term = t.term and p.audience_id = any (v_audiences) limit 2501
       ) as p
     ) as f
     order by t.place
@@ -6588,10 +6588,10 @@ begin
           from chumbo.search_postings as p
           where p.term = t.term and p.audience_id = a.id
           order by p.impact desc, p.capability_id
-          limit 2000
+          limit 1000
         ) as strongest
         order by strongest.impact desc, strongest.capability_id
-        limit 2000
+        limit 1000
       ) as p
       where t.weight is not null
       group by p.capability_id
