@@ -608,30 +608,6 @@ comment on function chumbo.text_arguments(jsonb, jsonb) is
 revoke all on function chumbo.text_arguments(jsonb, jsonb) from public, anon, authenticated;
 grant execute on function chumbo.text_arguments(jsonb, jsonb) to service_role, chumbo_runtime;
 
--- In the order they were declared: some clients take the arguments of a prompt by position.
-create or replace function chumbo.prompt_arguments(input_schema jsonb)
-  returns jsonb
-  language plpgsql immutable
-  security invoker
-  set search_path = ''
-as $$
-begin
-  return (
-    select case when count(*) = 0 then '{}' else jsonb_build_object('arguments', jsonb_agg(
-      jsonb_build_object('name', p.key, 'required', coalesce(input_schema -> 'required' ? p.key, false))
-        || case when p.value ? 'title' then jsonb_build_object('title', p.value -> 'title') else '{}' end
-        || case when p.value ? 'description' then jsonb_build_object('description', p.value -> 'description') else '{}' end
-      order by o.place, not coalesce(input_schema -> 'required' ? p.key, false), p.key)) end
-    from jsonb_each(input_schema -> 'properties') as p
-    left join jsonb_array_elements_text(input_schema -> 'propertyOrdering') with ordinality as o (name, place) on o.name = p.key
-  );
-end;
-$$;
-comment on function chumbo.prompt_arguments(jsonb) is
-  'The arguments of a prompt as a list shows them: {arguments: [{name, required, title, description}]}, in the order of propertyOrdering, else required ones first.';
-revoke all on function chumbo.prompt_arguments(jsonb) from public, anon, authenticated;
-grant execute on function chumbo.prompt_arguments(jsonb) to service_role, chumbo_runtime;
-
 create or replace function chumbo.normal_messages(messages jsonb)
   returns jsonb
   language plpgsql stable
@@ -1389,6 +1365,6 @@ revoke all on function public.chumbo_list(text, text, jsonb) from public, anon, 
 grant execute on function public.chumbo_list(text, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (18, 'resources', 'dca84d3b34eb66cb78c2a1e0af94a830254f97621b13e00555091192a61bdab2') -- chumbo.installed
+values (18, 'resources', '71a1c18fff13452863188bf603602ab6bc53afca512c67230dd3497b6e24f721') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -266,7 +266,7 @@ comment on function chumbo.definition(chumbo.capabilities) is 'The entry a clien
 revoke all on function chumbo.definition(chumbo.capabilities) from public, anon, authenticated;
 grant execute on function chumbo.definition(chumbo.capabilities) to service_role, chumbo_runtime;
 
--- The arguments of a prompt are told by name and in words; their types are the function's business.
+-- In the order they were declared: some clients take the arguments of a prompt by position.
 create or replace function chumbo.prompt_arguments(input_schema jsonb)
   returns jsonb
   language plpgsql immutable
@@ -277,16 +277,18 @@ begin
   return (
     select case when count(*) = 0 then '{}' else jsonb_build_object('arguments', jsonb_agg(
       jsonb_build_object('name', p.key, 'required', coalesce(input_schema -> 'required' ? p.key, false))
+        || case when p.value ? 'title' then jsonb_build_object('title', p.value -> 'title') else '{}' end
         || case when p.value ? 'description' then jsonb_build_object('description', p.value -> 'description') else '{}' end
-      order by not coalesce(input_schema -> 'required' ? p.key, false), p.key)) end
+      order by o.place, not coalesce(input_schema -> 'required' ? p.key, false), p.key)) end
     from jsonb_each(input_schema -> 'properties') as p
+    left join jsonb_array_elements_text(input_schema -> 'propertyOrdering') with ordinality as o (name, place) on o.name = p.key
   );
 end;
 $$;
-comment on function chumbo.prompt_arguments(jsonb) is 'The arguments of a prompt as a list shows them: {arguments: [{name, required, description}]}, required ones first.';
+comment on function chumbo.prompt_arguments(jsonb) is
+  'The arguments of a prompt as a list shows them: {arguments: [{name, required, title, description}]}, in the order of propertyOrdering, else required ones first.';
 revoke all on function chumbo.prompt_arguments(jsonb) from public, anon, authenticated;
 grant execute on function chumbo.prompt_arguments(jsonb) to service_role, chumbo_runtime;
-
 
 drop function if exists chumbo.register_tool(text, text, text, text, text, text[], jsonb, integer, text, boolean);
 create or replace function chumbo.register_tool(
@@ -998,55 +1000,6 @@ comment on function public.chumbo_call(text, text, jsonb, jsonb) is
 revoke all on function public.chumbo_call(text, text, jsonb, jsonb) from public, anon, authenticated, service_role;
 grant execute on function public.chumbo_call(text, text, jsonb, jsonb) to service_role, chumbo_runtime;
 
-drop function if exists chumbo.list_page(bigint, text, text[], text, integer, boolean);
-create or replace function chumbo.list_page(server_id bigint, kind text, scopes text[], after text, page_size integer, with_definitions boolean, only_pinned boolean default false)
-  returns jsonb
-  language plpgsql stable
-  security invoker
-  set search_path = ''
-as $$
-begin
-  return (
-    select jsonb_build_object(
-      'entries', coalesce(
-        jsonb_agg(
-          jsonb_build_object('id', page.id, 'name', page.name, 'kind', page.kind, 'handler', page.handler)
-            || case when with_definitions then jsonb_build_object('definition', chumbo.definition(page.capability)) else '{}' end
-          order by page.name
-        ) filter (where page.fits), '[]'),
-      'next', case when bool_or(not page.fits) then max(page.name) filter (where page.fits) end
-    )
-    from (
-      select c.id, c.name, c.kind, c.handler, c.capability,
-        -- 512 KiB a page: what a client holds at once is bounded by its size too, and an entry alone has 64 KiB at most.
-        row_number() over by_name <= page_size and sum((c.capability).definition_bytes) over by_name <= 524288 as fits
-      from (
-        -- Walks the unique index in its order and stops after one page, however many tools there are.
-        select c.id, c.name, c.kind, c.handler, c as capability
-        from chumbo.capabilities as c
-        where c.server_id = list_page.server_id
-          and c.kind = list_page.kind
-          and c.name > coalesce(list_page.after, '')
-          and c.is_enabled
-          and (c.is_pinned or not list_page.only_pinned)
-          and c.required_scopes <@ list_page.scopes
-          -- A tool whose function is gone cannot run, so it is not offered. Asked row by row: as an exists, the planner would
-          -- read the whole catalog of functions for a page of ten.
-          and (c.handler <> 'sql'
-            or (select t.oid from chumbo.targets as t where t.name = c.target_name and t.signature = c.target) is not null)
-        order by c.name
-        limit list_page.page_size + 1
-      ) as c
-      window by_name as (order by c.name)
-    ) as page
-  );
-end;
-$$;
-comment on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) is
-  'One page of what these scopes may use, by name: {entries, next}; next is the cursor of the following page or null.';
-revoke all on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) from public, anon, authenticated;
-grant execute on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) to service_role, chumbo_runtime;
-
 create or replace function chumbo.server_facts(entry chumbo.servers, request jsonb)
   returns jsonb
   language plpgsql volatile
@@ -1179,6 +1132,6 @@ revoke all on function public.chumbo_enter(text, jsonb) from public, anon, authe
 grant execute on function public.chumbo_enter(text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (11, 'registry', '48f2b23d139cc7b40692d5aed0f67d1ac3f56a9c0b7a9e8c61009a7933a4304f') -- chumbo.installed
+values (11, 'registry', '8f2fd6e9f287a1e753f433c266ec76e67e32af047d50b0350679c8d7a56ae38d') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -600,6 +600,7 @@ grant execute on function public.chumbo_search(text, text, jsonb) to service_rol
 -- squawk-ignore require-concurrent-index-creation
 create index if not exists capabilities_pinned_idx on chumbo.capabilities (server_id, kind, name) where is_pinned;
 
+drop function if exists chumbo.list_page(bigint, text, text[], text, integer, boolean);
 create or replace function chumbo.list_page(server_id bigint, kind text, scopes text[], after text, page_size integer, with_definitions boolean, only_pinned boolean default false)
   returns jsonb
   language plpgsql stable
@@ -669,6 +670,6 @@ revoke all on function chumbo.list_page(bigint, text, text[], text, integer, boo
 grant execute on function chumbo.list_page(bigint, text, text[], text, integer, boolean, boolean) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (15, 'search', '8f3fddfa05f9a23e1a252ac7e2fd493458d0a6a6a5dfff041cfe9bfdf868374a') -- chumbo.installed
+values (15, 'search', 'fa2e724f0bf3b72f9065cd0c254eb6d94aa592cce3901977b08c0a9c8e3a6b72') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
