@@ -3,6 +3,7 @@
 import type { SupabaseEnv } from '@supabase/server'
 
 import { refusal, type ChumboError } from './errors.ts'
+import { isRecord } from './is-record.ts'
 
 /** Variables as a host hands them over; only `runtime/hosts/` knows where they come from. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
@@ -230,8 +231,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

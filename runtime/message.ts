@@ -6,6 +6,7 @@ import { canonicalJson, type Digest } from './gate/digest.ts'
 import type { GateError } from './gate/gate.ts'
 import { requestFacts } from './gate/request-facts.ts'
 import type { Identity } from './identity/principal.ts'
+import { isRecord } from './is-record.ts'
 import { version } from './version.ts'
 
 /** Key of `_meta` that carries an idempotency key; the `Idempotency-Key` header does the same for clients without `_meta`. */
@@ -131,8 +132,4 @@ function findUnstorable(args: unknown): GateError | undefined {
     }
   }
   return undefined
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,6 +2,7 @@
 
 import { proxyName } from './capabilities/reserved-names.ts'
 import { parseExact } from './exact-json.ts'
+import { isRecord } from './is-record.ts'
 
 /** A message on its way in. */
 export interface Incoming {
@@ -60,8 +61,4 @@ function encodeName(name: string): string {
   if (/^[\x21-\x7e]+$/.test(name) && !name.startsWith('=?base64?')) return name
   const bytes = new TextEncoder().encode(name)
   return `=?base64?${btoa(String.fromCharCode(...bytes))}?=`
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server'
 
 import type { CompleteAnswer } from '../gate/gate.ts'
+import { isRecord } from '../is-record.ts'
 import { newServer } from './assemble.ts'
 import { notFound } from './boundary.ts'
 import type { Exchange } from './exchange.ts'
@@ -82,8 +83,4 @@ function toResult({ values, total, has_more: hasMore }: CompleteAnswer): Complet
 /** Word for word what the SDK says. */
 function templateNotFound(uri: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource template ${uri} not found`)
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

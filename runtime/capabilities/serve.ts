@@ -232,7 +232,7 @@ async function listTools(exchange: Exchange, options: ServeOptions): Promise<Mcp
     try {
       return await serveToolList(request.params?.cursor, {
         cache: options.cache,
-        mayKeep: exchange.isModern === true,
+        exchange,
         list: (after, knownRevision, attempt) =>
           describeAll(exchange, ['tool'], options, {
             operation: 'list',

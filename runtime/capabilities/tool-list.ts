@@ -3,7 +3,9 @@
 import type { ListToolsResult, RegisteredTool } from '@modelcontextprotocol/server'
 
 import type { CatalogCache, Definition } from '../gate/catalog-cache.ts'
+import { cacheHint } from './cache-hint.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
+import type { Exchange } from './exchange.ts'
 import { toJsonSchema } from './schema.ts'
 import { searchDefinitions } from './search.ts'
 import type { Description } from './describe.ts'
@@ -11,8 +13,7 @@ import type { Description } from './describe.ts'
 /** What a list is made from. */
 export interface ToolListOptions {
   readonly cache: CatalogCache
-  /** The client keeps lists for as long as it is told. */
-  readonly mayKeep: boolean
+  readonly exchange: Exchange
   readonly list: (
     after: string | undefined,
     knownRevision: number | undefined,
@@ -23,7 +24,7 @@ export interface ToolListOptions {
 /** Answers `tools/list`. Pages end, hold no name twice, and equal what the caller can call. */
 export async function serveToolList(
   cursor: string | undefined,
-  { cache, mayKeep, list }: ToolListOptions,
+  { cache, exchange, list }: ToolListOptions,
 ): Promise<ListToolsResult> {
   const place = cursor === undefined ? undefined : decodeCursor(cursor)
   // Rows come first, then code without a row; behind the rows, they are asked for only to be filtered by.
@@ -64,8 +65,8 @@ export async function serveToolList(
     // Rows were checked when they were registered, and code when it was converted.
     tools: tools as unknown as ListToolsResult['tools'],
     ...(next === undefined ? {} : { nextCursor: encodeCursor(next) }),
-    // How long a change may go unnoticed by a client that keeps lists. Private is what the SDK says unless told otherwise.
-    ...(!mayKeep || answer.server == null ? {} : { ttlMs: answer.server.cache_seconds * 1_000 }),
+    // How long a change may go unnoticed by a client that keeps lists.
+    ...cacheHint(answer.server == null ? null : answer.server.cache_seconds * 1_000, exchange),
   }
 }
 

@@ -1,4 +1,9 @@
 // tests/cases/case.ts — what a case of the handed list is, and what it has to say for itself.
+import { expect } from '../demo/checks.ts'
+import type { Stage } from './stage.ts'
+
+export { expect }
+export type { Stage, Tool } from './stage.ts'
 
 /** One acceptance case: it passes when it returns, and fails with what it throws. */
 export interface Case {
@@ -13,14 +18,6 @@ export interface AbsentCase {
   readonly id: string
   readonly title: string
   readonly why: string
-}
-
-export type { Stage, Tool } from './stage.ts'
-import type { Stage } from './stage.ts'
-
-/** Fails the case with what was seen instead. */
-export function expect(condition: boolean, seen: string): asserts condition {
-  if (!condition) throw new Error(seen)
 }
 
 /** Compares as JSON; the order of an object's keys means nothing. */
