@@ -2581,7 +2581,9 @@ begin
 end;
 $function$;
 alter routine chumbo.find_annotation_fault(text,jsonb) owner to postgres;
-comment on routine chumbo.find_annotation_fault(text,jsonb) is 'What is wrong with the annotations of a capability, as a sentence; null when nothing is.';
+comment on routine chumbo.find_annotation_fault(text,jsonb) is 'What is wrong with the annotations of a tool, of any other capability or of a content block, as a sentence; null when nothing is.';
+grant execute on routine chumbo.find_annotation_fault(text,jsonb) to chumbo_runtime;
+grant execute on routine chumbo.find_annotation_fault(text,jsonb) to service_role;
 
 CREATE OR REPLACE FUNCTION chumbo.find_bad_argument(parameters jsonb, arguments jsonb, path text, request jsonb)
  RETURNS text
@@ -2708,17 +2710,7 @@ begin
   or coalesce(jsonb_typeof(v_resource -> 'mimeType'), 'string') <> 'string'
   or coalesce(jsonb_typeof(v_resource -> '_meta'), 'object') <> 'object'
   or coalesce(jsonb_typeof(block #> '{_meta,io.modelcontextprotocol/related-task}'), 'object') <> 'object'
-  or not coalesce(chumbo.is_timestamp(block #> '{annotations,lastModified}'), true)
-  or not (case coalesce(jsonb_typeof(block #> '{annotations,priority}'), 'absent')
-    when 'absent' then true
-    when 'number' then (block #>> '{annotations,priority}')::numeric between 0 and 1
-    else false
-  end)
-  or not (case coalesce(jsonb_typeof(block #> '{annotations,audience}'), 'absent')
-    when 'absent' then true
-    when 'array' then block #> '{annotations,audience}' <@ '["user", "assistant"]'
-    else false
-  end) then
+  or chumbo.find_annotation_fault('block', block -> 'annotations') is not null then
     return 'has an optional field of another type than the protocol gives it';
   end if;
   return null;
@@ -5373,10 +5365,7 @@ begin
   elsif annotations is not null and (
     jsonb_typeof(annotations) <> 'object'
     or annotations - array['audience', 'priority', 'lastModified'] <> '{}'
-    or not coalesce(annotations -> 'audience' <@ '["user", "assistant"]', true)
-    or coalesce(jsonb_typeof(annotations -> 'audience'), 'array') <> 'array'
-    or coalesce(jsonb_typeof(annotations -> 'lastModified'), 'string') <> 'string'
-    or not coalesce(case jsonb_typeof(annotations -> 'priority') when 'number' then (annotations ->> 'priority')::numeric between 0 and 1 else annotations -> 'priority' is null end, true)
+    or chumbo.find_annotation_fault(v_kind, annotations) is not null
   ) then
     v_problem := 'annotations hold audience (user, assistant), priority (0 to 1) and lastModified (ISO 8601), and nothing else.';
   end if;
@@ -8545,6 +8534,7 @@ declare
   v_gate record;
   v_run jsonb;
   v_row chumbo.capabilities;
+  v_target oid;
   v_answer record;
   v_arguments jsonb;
 begin
@@ -8572,8 +8562,9 @@ begin
 
   -- No receipt: clients ask at every keystroke, and nothing is done. Limits count it all the same.
   v_run := (v_gate.found_capability).completions -> (argument ->> 'name');
+  v_target := chumbo.find_target(v_run ->> 'target_name', v_run ->> 'target');
   -- A completion whose function is gone has nothing to suggest; whatever else has its name by now was never registered.
-  if v_run is null or chumbo.find_target(v_run ->> 'target_name', v_run ->> 'target') is null then
+  if v_target is null then
     return jsonb_build_object('outcome', 'ok', 'revision', (v_gate.entry).revision, 'values', '[]'::jsonb, 'total', 0, 'has_more', false);
   end if;
   v_row := jsonb_populate_record(v_gate.found_capability, v_run);
@@ -8582,7 +8573,7 @@ begin
     v_arguments := v_arguments || jsonb_build_object(v_run #>> '{parameters,1,name}',
       case when jsonb_typeof(context -> 'arguments') = 'object' then context -> 'arguments' else '{}' end);
   end if;
-  v_answer := chumbo.attempt(v_row, chumbo.find_target(v_row.target_name, v_row.target), v_arguments, request);
+  v_answer := chumbo.attempt(v_row, v_target, v_arguments, request);
   return jsonb_build_object(
     'outcome', v_answer.outcome, 'revision', (v_gate.entry).revision, 'error', v_answer.error, 'values', v_answer.answer -> 'value',
     'total', case when v_answer.row_count <= 1000 then v_answer.row_count end, 'has_more', v_answer.row_count > 100);

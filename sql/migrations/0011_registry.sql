@@ -524,8 +524,10 @@ begin
   return null;
 end;
 $$;
-comment on function chumbo.find_annotation_fault(text, jsonb) is 'What is wrong with the annotations of a capability, as a sentence; null when nothing is.';
-revoke all on function chumbo.find_annotation_fault(text, jsonb) from public, anon, authenticated, service_role;
+comment on function chumbo.find_annotation_fault(text, jsonb) is
+  'What is wrong with the annotations of a tool, of any other capability or of a content block, as a sentence; null when nothing is.';
+revoke all on function chumbo.find_annotation_fault(text, jsonb) from public, anon, authenticated;
+grant execute on function chumbo.find_annotation_fault(text, jsonb) to service_role, chumbo_runtime;
 
 -- What a model reads at once has a price, and some clients drop a whole server over one entry.
 create or replace function chumbo.tg_capabilities__bound_definition()
@@ -1132,6 +1134,6 @@ revoke all on function public.chumbo_enter(text, jsonb) from public, anon, authe
 grant execute on function public.chumbo_enter(text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (11, 'registry', '8f2fd6e9f287a1e753f433c266ec76e67e32af047d50b0350679c8d7a56ae38d') -- chumbo.installed
+values (11, 'registry', '58a4107646b483ae015f8ee54ab38b8f256a6d6cdca25240b1266ab412dab182') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

@@ -805,17 +805,7 @@ begin
   or coalesce(jsonb_typeof(v_resource -> 'mimeType'), 'string') <> 'string'
   or coalesce(jsonb_typeof(v_resource -> '_meta'), 'object') <> 'object'
   or coalesce(jsonb_typeof(block #> '{_meta,io.modelcontextprotocol/related-task}'), 'object') <> 'object'
-  or not coalesce(chumbo.is_timestamp(block #> '{annotations,lastModified}'), true)
-  or not (case coalesce(jsonb_typeof(block #> '{annotations,priority}'), 'absent')
-    when 'absent' then true
-    when 'number' then (block #>> '{annotations,priority}')::numeric between 0 and 1
-    else false
-  end)
-  or not (case coalesce(jsonb_typeof(block #> '{annotations,audience}'), 'absent')
-    when 'absent' then true
-    when 'array' then block #> '{annotations,audience}' <@ '["user", "assistant"]'
-    else false
-  end) then
+  or chumbo.find_annotation_fault('block', block -> 'annotations') is not null then
     return 'has an optional field of another type than the protocol gives it';
   end if;
   return null;
@@ -992,6 +982,6 @@ set result_query = replace(replace(replace(c.result_query,
 where c.result_query ~ 'to_jsonb\(t\)|\mt is null';
 
 insert into chumbo.installed (number, name, hash)
-values (13, 'results', '1d47ba27a5aef8fd725077ac00c00322fc37b2e5bfa72b530463dd2556cabf7a') -- chumbo.installed
+values (13, 'results', 'f1130551cadcb80c9378457661ff631a767a58848b396829d0453adb04f693a8') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down

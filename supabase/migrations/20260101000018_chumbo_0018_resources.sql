@@ -466,10 +466,7 @@ begin
   elsif annotations is not null and (
     jsonb_typeof(annotations) <> 'object'
     or annotations - array['audience', 'priority', 'lastModified'] <> '{}'
-    or not coalesce(annotations -> 'audience' <@ '["user", "assistant"]', true)
-    or coalesce(jsonb_typeof(annotations -> 'audience'), 'array') <> 'array'
-    or coalesce(jsonb_typeof(annotations -> 'lastModified'), 'string') <> 'string'
-    or not coalesce(case jsonb_typeof(annotations -> 'priority') when 'number' then (annotations ->> 'priority')::numeric between 0 and 1 else annotations -> 'priority' is null end, true)
+    or chumbo.find_annotation_fault(v_kind, annotations) is not null
   ) then
     v_problem := 'annotations hold audience (user, assistant), priority (0 to 1) and lastModified (ISO 8601), and nothing else.';
   end if;
@@ -1182,6 +1179,7 @@ declare
   v_gate record;
   v_run jsonb;
   v_row chumbo.capabilities;
+  v_target oid;
   v_answer record;
   v_arguments jsonb;
 begin
@@ -1209,8 +1207,9 @@ begin
 
   -- No receipt: clients ask at every keystroke, and nothing is done. Limits count it all the same.
   v_run := (v_gate.found_capability).completions -> (argument ->> 'name');
+  v_target := chumbo.find_target(v_run ->> 'target_name', v_run ->> 'target');
   -- A completion whose function is gone has nothing to suggest; whatever else has its name by now was never registered.
-  if v_run is null or chumbo.find_target(v_run ->> 'target_name', v_run ->> 'target') is null then
+  if v_target is null then
     return jsonb_build_object('outcome', 'ok', 'revision', (v_gate.entry).revision, 'values', '[]'::jsonb, 'total', 0, 'has_more', false);
   end if;
   v_row := jsonb_populate_record(v_gate.found_capability, v_run);
@@ -1219,7 +1218,7 @@ begin
     v_arguments := v_arguments || jsonb_build_object(v_run #>> '{parameters,1,name}',
       case when jsonb_typeof(context -> 'arguments') = 'object' then context -> 'arguments' else '{}' end);
   end if;
-  v_answer := chumbo.attempt(v_row, chumbo.find_target(v_row.target_name, v_row.target), v_arguments, request);
+  v_answer := chumbo.attempt(v_row, v_target, v_arguments, request);
   return jsonb_build_object(
     'outcome', v_answer.outcome, 'revision', (v_gate.entry).revision, 'error', v_answer.error, 'values', v_answer.answer -> 'value',
     'total', case when v_answer.row_count <= 1000 then v_answer.row_count end, 'has_more', v_answer.row_count > 100);
@@ -1365,6 +1364,6 @@ revoke all on function public.chumbo_list(text, text, jsonb) from public, anon, 
 grant execute on function public.chumbo_list(text, text, jsonb) to service_role, chumbo_runtime;
 
 insert into chumbo.installed (number, name, hash)
-values (18, 'resources', '71a1c18fff13452863188bf603602ab6bc53afca512c67230dd3497b6e24f721') -- chumbo.installed
+values (18, 'resources', 'e03bdc2892e8b64c0299f8c91ca3e91fe0c3adbff1e563ced4c778a92171a1e6') -- chumbo.installed
 on conflict (number) do update set name = excluded.name, hash = excluded.hash;
 -- migrate:down
